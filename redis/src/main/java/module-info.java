@@ -2,8 +2,8 @@
 /**
  * Buckets in Redis or Valkey.
  *
- * <p>This module requires Netty's modules by name, since Lettuce has no module descriptor and a
- * module without a descriptor does not resolve modules that have one.
+ * <p>The module requires Netty's modules by name, since Lettuce has no module descriptor, and so
+ * cannot require modules.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.redis {

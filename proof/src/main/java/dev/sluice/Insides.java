@@ -18,59 +18,40 @@ public final class Insides {
   /**
    * Returns the number of reservations that a limiter tracks.
    *
-   * @param limiter the limiter
    * @return the number of reservations that were neither cancelled nor closed
    */
   public static int openStretches(Limiter limiter) {
     return limiter.openReservations().size();
   }
 
-  /**
-   * Returns the number of buckets for which a limiter tracks reservations or refunds.
-   *
-   * @param limiter the limiter
-   * @return the number of buckets
-   */
+  /** Returns the number of buckets for which a limiter tracks reservations or refunds. */
   public static int buckets(Limiter limiter) {
     return limiter.openReservations().buckets();
   }
 
-  /**
-   * Returns the number of spends, refunds and resets that a limiter counts as in flight.
-   *
-   * @param limiter the limiter
-   * @return the number of calls
-   */
+  /** Returns the number of spends, refunds and resets that a limiter counts as in flight. */
   public static int inFlight(Limiter limiter) {
     return limiter.openReservations().inFlight();
   }
 
   /**
-   * Returns the number of waiting callers of {@code acquire}, including callers that gave up but
-   * whose place in the line is not removed yet.
-   *
-   * @param limiter the limiter
-   * @return the callers that wait for the store's buckets or for the buckets of a failure rule
+   * Returns how many callers of {@code acquire} wait in the limiter's queues, including callers
+   * that gave up but are still in a queue.
    */
   public static int waiting(Limiter limiter) {
     return limiter.waiting();
   }
 
-  /**
-   * Returns whether a limiter has settlements that wait until the store is available again.
-   *
-   * @param limiter the limiter
-   * @return whether at least one settlement waits
-   */
+  /** Returns whether a limiter has settlements that wait until the store is available again. */
   public static boolean settlesLater(Limiter limiter) {
     return limiter.settlesLater();
   }
 
   /**
-   * Returns the table entry in which a limiter records the time of its last refund to a bucket.
+   * Returns the index in the limiter's table at which the limiter records its last refund to a
+   * bucket.
    *
-   * @param bucketKey the key of the bucket
-   * @return the number of the entry; several buckets can share an entry
+   * @return the index; several buckets can share a table entry
    */
   public static int entryOf(String bucketKey) {
     return LastRefundTimes.entry(bucketKey);
@@ -79,7 +60,6 @@ public final class Insides {
   /**
    * A decision on one bucket.
    *
-   * @param decision the decision
    * @param transaction the transaction on the bucket, null if the decision has none
    */
   public record Part(Decision decision, @Nullable Transaction transaction) {}
@@ -88,7 +68,6 @@ public final class Insides {
    * Splits a transaction into one transaction per bucket. A limit with several quotas has one
    * bucket per quota.
    *
-   * @param asked the transaction
    * @return one transaction per quota, the longest period first
    */
   public static List<Transaction> parts(Transaction asked) {
@@ -123,7 +102,6 @@ public final class Insides {
     /**
      * Blocks the caller until a future is done.
      *
-     * @param future the future
      * @throws InterruptedException if the caller is interrupted
      */
     void untilDone(CompletableFuture<?> future) throws InterruptedException;
@@ -142,7 +120,6 @@ public final class Insides {
    *
    * @param builder the builder of a limiter that only one thread calls
    * @param waiting blocks the callers
-   * @return the builder
    */
   public static Limiter.Builder waiting(Limiter.Builder builder, Waiting waiting) {
     boolean[] awake = new boolean[1];
@@ -169,14 +146,11 @@ public final class Insides {
   }
 
   /**
-   * Returns a lease with a single share, because a simulated process has only one thread.
+   * Returns a lease that keeps its tokens in one counter, because a simulated process has only one
+   * thread.
    *
-   * @param limiter the limiter
-   * @param limit the limit's name
-   * @param id the id
    * @param tokens the number of tokens that the lease spends at a time
    * @param ticker the clock of the process
-   * @return the lease
    */
   public static Lease lease(
       Limiter limiter, String limit, String id, int tokens, LongSupplier ticker) {

@@ -31,7 +31,7 @@ final class MariaDbCall extends SqlCall {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param waitMillis the longest time in the database, most of which is a wait for locks
+   * @param waitMillis how long the call may take inside the database, mostly to wait for locks
    * @param nowNanos the caller's current time; null if the database's clock decides
    */
   MariaDbCall(

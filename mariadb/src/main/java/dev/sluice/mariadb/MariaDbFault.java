@@ -65,9 +65,7 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     return cause instanceof NotSentException;
   }
 
-  /**
-   * Whether the fault can belong to one batch: a deadlock, a locked row, or a key that is too long.
-   */
+  /** Whether one batch can cause the fault: a deadlock, a locked row, or an oversized key. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !state.startsWith("42");

@@ -16,8 +16,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in MariaDB. Procedures decide inside the
- * database, with the database's clock, in one round trip.
+ * A store for several processes that keeps buckets in MariaDB. Procedures inside the database
+ * decide on charges, with the database's clock, in one round trip.
  *
  * <pre>{@code
  * MariaDbStore.create(dataSource, null); // once, like `sluice store create`
@@ -28,17 +28,17 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>With {@code innodb_flush_log_at_trx_commit=1}, a crash of the database undoes no spend. With
- * the values 0 and 2, a crash can undo the spends of the last second.
+ * {@code innodb_flush_log_at_trx_commit} 0 or 2, a crash can undo the spends of the last second.
  *
  * <p>A batch is atomic. Concurrent callers share calls to the database, on a few connections that
  * the store takes from the data source and keeps. A charge is sent at most once: if the response is
  * lost, the charge fails, although the database may have charged the buckets.
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
- * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
- * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
- * #charge} and {@link #ping} block for a round trip. On the store's own threads both methods throw,
- * since they would deadlock. {@link #chargeAsync} never blocks.
+ * cancels the future of {@link #chargeAsync}, so that a batch that was not sent yet is not charged.
+ * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
+ * Thread-safe. {@link #charge} and {@link #ping} block for a round trip, and throw on the store's
+ * own threads, where they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class MariaDbStore implements BucketStore {
 
@@ -46,7 +46,7 @@ public final class MariaDbStore implements BucketStore {
   private final KeyScan scan;
   private final @Nullable SqlRoll roll;
 
-  /** Makes a store; without a list of processes, the last argument is null. */
+  /** Makes a store; {@code roll} is null if the store keeps no list of processes. */
   MariaDbStore(RemoteStore remote, KeyScan scan, @Nullable SqlRoll roll) {
     this.remote = remote;
     this.scan = scan;
@@ -57,7 +57,8 @@ public final class MariaDbStore implements BucketStore {
    * Returns a builder of a store.
    *
    * @param source opens connections, or lends connections of a pool; the store keeps its
-   *     connections while it is open. The source should time out after a few seconds
+   *     connections while it is open. Connecting through the source should time out after a few
+   *     seconds
    * @return a builder
    */
   public static MariaDbStoreBuilder builder(DataSource source) {
@@ -133,7 +134,7 @@ public final class MariaDbStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a separate connection. */
+  /** Reads the keys in ascending order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));

@@ -117,8 +117,8 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets the largest number of requests that wait for the database; by default 16384. Further
-   * requests are rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. A request
+   * beyond this number is rejected.
    *
    * @param requests at least 1
    * @return this
@@ -156,7 +156,7 @@ public final class MariaDbStoreBuilder {
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
    * replays and tests. Do not use another clock for the same buckets. Only the owner of the
-   * procedures can use this option. Full buckets are not deleted.
+   * procedures can use this option. With this option, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

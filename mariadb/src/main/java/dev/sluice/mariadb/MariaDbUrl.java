@@ -14,10 +14,10 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A source of connections to the database at an address: {@code mariadb://user:password@host/db}
- * with one host or several hosts, or a JDBC URL. Opens a new connection for each use. A connection
- * times out after 5 s and a response after 30 s, unless the URL sets other time-outs. {@link
- * #toString} shows neither user nor options. Immutable.
+ * A source of connections to the database at a given address: {@code
+ * mariadb://user:password@host/db} with one host or several hosts, or a JDBC URL. Opens a new
+ * connection for each use. A connection times out after 5 s and a response after 30 s, unless the
+ * URL sets other time-outs. {@link #toString} shows neither user nor options. Immutable.
  */
 final class MariaDbUrl implements DataSource {
 

@@ -10,7 +10,7 @@ import java.util.function.DoubleSupplier;
  * all at once when it is back. Immutable.
  *
  * @param first the wait after the first failure
- * @param longest the bound
+ * @param longest the longest wait
  * @param random returns random numbers from 0 to 1
  */
 record Backoff(Duration first, Duration longest, DoubleSupplier random) {

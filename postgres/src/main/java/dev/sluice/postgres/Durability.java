@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-/** The guarantee about spends that are lost if the database crashes. */
+/** Determines which spends are lost if the database crashes. */
 public enum Durability {
   /**
-   * The table is not in the write-ahead log. This is the fastest durability. A crash empties the
-   * table, so that every bucket is full once. A standby server that takes over starts with full
-   * buckets.
+   * The fastest durability: the table is not in the write-ahead log. A crash empties the table, so
+   * that every bucket is full again. A standby server that takes over starts with full buckets.
    */
   UNLOGGED,
   /**

@@ -52,7 +52,7 @@ public record OverrideRow(
   /**
    * Checks the row.
    *
-   * @param catalogue the known names
+   * @param catalogue the names of the known limits
    * @return the override
    * @throws IllegalArgumentException if the row is not a valid override; the message says what was
    *     found and what was expected

@@ -28,8 +28,8 @@ import java.util.function.Supplier;
 /*
  * The limits are merged from two sources: the files (the base) and the table. If both override the
  * same id, the override of the table applies, since an operator usually changes the table after the
- * files were deployed. If such a conflict were an error, one row could block every reload of the
- * files, and one file could block every refresh from the table.
+ * files were deployed. If a conflict of two overrides were an error, one row could block every
+ * reload of the files, and one file could block every refresh from the table.
  *
  * The merge always uses the newest state of both sources, under one lock, so that a concurrent
  * refresh and reload cannot undo each other. The table's rows are kept instead of parsed overrides,
@@ -42,9 +42,9 @@ import java.util.function.Supplier;
 /**
  * Applies overrides from a database table to the current limits while the limiter runs.
  *
- * <p>Thread-safe. One daemon thread reads the table at an interval. After a failure it retries
- * soon, then at growing intervals. Only {@link #refreshNow} waits for the database. Limits that
- * have not changed are not replaced.
+ * <p>Thread-safe. One daemon thread reads the table at an interval. After a failed read, the thread
+ * retries soon, then at growing intervals. Only {@link #refreshNow} waits for the database. Limits
+ * that have not changed are not replaced.
  */
 public final class OverridesRefresher implements AutoCloseable {
 
@@ -141,7 +141,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Applies the table's overrides again. To be called when the limits of the files have changed.
+   * Applies the table's overrides again. Call this method when the limits of the files have
+   * changed.
    */
   public synchronized void baseChanged() {
     Limits files = base.get();
@@ -208,12 +209,12 @@ public final class OverridesRefresher implements AutoCloseable {
       }
       listener.failed(Instant.now(), new SQLException(failure), interval);
     } catch (Throwable e) {
-      // The report of the failure failed too.
+      // The refresh failed, and the report of its failure failed too.
     }
   }
 
   /**
-   * The work that is left after a read was applied.
+   * The work that remains after a read was applied.
    *
    * @param next the wait before the next read
    * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
@@ -278,7 +279,7 @@ public final class OverridesRefresher implements AutoCloseable {
     try {
       var unused = thread.schedule(this::refresh, wait.toNanos(), TimeUnit.NANOSECONDS);
     } catch (RejectedExecutionException e) {
-      // The refresher was closed meanwhile.
+      // The refresher was closed before the next read was scheduled.
     }
   }
 

@@ -69,7 +69,7 @@ public final class OverridesTable {
    * calls can run at the same time.
    *
    * @return the number of schema files that were applied
-   * @throws SQLException if the database fails; its schema is then unchanged
+   * @throws SQLException if the database fails, which leaves its schema unchanged
    */
   @CanIgnoreReturnValue
   public int migrate() throws SQLException {
@@ -98,8 +98,8 @@ public final class OverridesTable {
 
   /**
    * Returns the enabled rows, including invalid rows. One statement reads all rows at one instant.
-   * So while another program deletes and inserts rows, this method never returns a state in which
-   * all rows seem to be disabled.
+   * While another program deletes and inserts rows, this method therefore never returns a state in
+   * which all rows seem to be disabled.
    */
   EnabledRows enabledRows() throws SQLException {
     List<OverrideRow> found =
@@ -227,8 +227,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes them
-   * meanwhile.
+   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes the rows
+   * before the write.
    */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {

@@ -27,8 +27,8 @@ public final class PenaltiesTable {
   public static final int MOST_ROWS = 100_000;
 
   /**
-   * The number of rows by which concurrent writers can exceed the bound. A table with these
-   * additional rows is still read, since a failed read would end bans.
+   * The number of rows by which concurrent writers can exceed the bound. A table that exceeds the
+   * bound by at most this number is still read, since a failed read would end bans.
    */
   private static final int SLACK = 1_000;
 
@@ -54,10 +54,10 @@ public final class PenaltiesTable {
 
   /**
    * Reads the penalties that end after an instant. A row that is not a valid penalty is ignored and
-   * logged once. An invalid row belongs to a limit that is not in the catalogue, or has an id that
-   * is not in canonical form; no decision would use its penalty.
+   * logged once. A row is invalid if its limit is not in the catalogue, or if its id is not in
+   * canonical form; no decision would use the penalty of an invalid row.
    *
-   * @param names the known names
+   * @param names the names of the known limits
    * @param after the instant
    * @return the penalties
    * @throws SQLException if the database fails, or the table has far more than {@link #MOST_ROWS}

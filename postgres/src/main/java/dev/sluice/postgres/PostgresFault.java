@@ -44,8 +44,8 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
 
   /**
    * Returns whether the server only rolled the statement back, instead of ending the session. The
-   * error's severity shows this. Servers can translate the severity into another language; if the
-   * severity is unknown, this method uses the SQLSTATE.
+   * method reads the severity of the error, or the SQLSTATE if the server has translated the
+   * severity into an unknown language.
    */
   private static boolean isError(@Nullable SQLException failure) {
     if (failure instanceof PSQLException its) {
@@ -70,7 +70,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     return cause instanceof NotSentException;
   }
 
-  /** Whether the fault can belong to one batch: a deadlock, or a key that is too long. */
+  /** Whether a single batch can cause the fault: a deadlock, or a key that is too long. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !isOfAll();

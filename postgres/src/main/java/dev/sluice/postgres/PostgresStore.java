@@ -15,8 +15,8 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in PostgreSQL. Functions decide inside the
- * database, with the database's clock, in one round trip.
+ * A store for several processes that keeps buckets in PostgreSQL. Functions inside the database
+ * decide on charges, with the database's clock, in one round trip.
  *
  * <pre>{@code
  * PostgresStore.create(dataSource, Durability.UNLOGGED, null); // once, like `sluice store create`
@@ -31,10 +31,10 @@ import org.jspecify.annotations.Nullable;
  * lost, the charge fails, although the database may have charged the buckets.
  *
  * <p>Every charge ends at the latest after the time-out. A caller that no longer needs the result
- * cancels the future of {@link #chargeAsync}; a batch that was not sent yet is then not charged.
- * Actions chained to that future run on threads that are allowed to block. Thread-safe. {@link
- * #charge} and {@link #ping} block for a round trip. On the store's own threads both methods throw,
- * since they would deadlock. {@link #chargeAsync} never blocks.
+ * cancels the future of {@link #chargeAsync}, so that a batch that was not sent yet is not charged.
+ * Actions chained to a future of {@code chargeAsync} run on threads that are allowed to block.
+ * Thread-safe. {@link #charge} and {@link #ping} block for a round trip, and throw on the store's
+ * own threads, where they would deadlock. {@link #chargeAsync} never blocks.
  */
 public final class PostgresStore implements BucketStore {
 
@@ -42,7 +42,7 @@ public final class PostgresStore implements BucketStore {
   private final KeyScan scan;
   private final @Nullable SqlRoll roll;
 
-  /** Makes a store; without a list of processes, the last argument is null. */
+  /** Makes a store; {@code roll} is null if the store keeps no list of processes. */
   PostgresStore(RemoteStore remote, KeyScan scan, @Nullable SqlRoll roll) {
     this.remote = remote;
     this.scan = scan;
@@ -53,7 +53,8 @@ public final class PostgresStore implements BucketStore {
    * Returns a builder of a store.
    *
    * @param source opens connections, or lends connections of a pool; the store keeps its
-   *     connections while it is open. The source should time out after a few seconds
+   *     connections while it is open. Connecting through the source should time out after a few
+   *     seconds
    * @return a builder
    */
   public static PostgresStoreBuilder builder(DataSource source) {
@@ -95,7 +96,7 @@ public final class PostgresStore implements BucketStore {
    * @param durability what a crash of the database can undo
    * @param role a role that receives only the rights to use the store; null for the owner only
    * @throws SQLException if the database fails, or if an existing table is logged and the
-   *     durability is {@link Durability#UNLOGGED}: from then on a crash would empty the table
+   *     durability is {@link Durability#UNLOGGED}, with which a crash would empty the table
    */
   public static void create(DataSource source, Durability durability, @Nullable String role)
       throws SQLException {
@@ -141,7 +142,7 @@ public final class PostgresStore implements BucketStore {
     remote.ping();
   }
 
-  /** Reads the keys in their order, on a separate connection. */
+  /** Reads the keys in ascending order, on a separate connection. */
   @Override
   public Optional<List<String>> someKeys(int most, Duration longest) {
     return Optional.of(scan.keys(most, longest));

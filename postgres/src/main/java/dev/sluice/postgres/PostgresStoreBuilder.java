@@ -154,8 +154,8 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets the largest number of requests that wait for the database; by default 16384. Further
-   * requests are rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. A request
+   * beyond this number is rejected.
    *
    * @param requests at least 1
    * @return this
@@ -193,7 +193,7 @@ public final class PostgresStoreBuilder {
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
    * replays and tests. Do not use another clock for the same buckets. Only the owner of the
-   * functions can use this option. Full buckets are not deleted.
+   * functions can use this option. With this option, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

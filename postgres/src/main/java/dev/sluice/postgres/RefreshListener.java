@@ -10,9 +10,9 @@ import java.util.List;
 /**
  * Receives the outcome of each refresh, for metrics. The refresher itself also logs problems.
  *
- * <p>Called after the limits were replaced or kept, without a lock of the refresher. The calling
- * thread is the refresher's thread or a thread that calls {@link OverridesRefresher#refreshNow}, so
- * calls can overlap.
+ * <p>The refresher calls a listener after it has replaced or kept the current limits, and holds no
+ * lock during the call. Threads that call {@link OverridesRefresher#refreshNow} also call the
+ * listener, so calls can overlap.
  */
 public interface RefreshListener {
 

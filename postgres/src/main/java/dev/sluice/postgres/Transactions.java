@@ -34,8 +34,8 @@ final class Transactions {
   }
 
   /**
-   * Rolls back. If the roll-back fails (a broken connection), adds its failure to the reason as
-   * suppressed.
+   * Rolls back. If the roll-back fails, for example on a broken connection, adds this failure to
+   * the reason as a suppressed exception.
    */
   private static void rollBack(Connection connection, Exception reason) {
     try {

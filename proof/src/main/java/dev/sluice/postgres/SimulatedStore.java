@@ -5,8 +5,8 @@ import dev.sluice.remote.RemoteStore;
 import dev.sluice.remote.Timing;
 
 /**
- * Opens a PostgreSQL store for the simulator. Is in this package because the builder's method is
- * package-private.
+ * Opens a PostgreSQL store for the simulator. This class calls a package-private method of {@link
+ * PostgresStoreBuilder}.
  */
 public final class SimulatedStore {
 

@@ -7,8 +7,8 @@ import java.util.Set;
 
 /**
  * A client that uses one protocol of the server (a {@link Door}). Before the server closes a
- * connection, it announces this to the client with a message, here called its goodbye. Each
- * protocol has another message for the goodbye. Not thread-safe.
+ * connection, the server sends the client a message called the goodbye. The goodbye message differs
+ * between protocols. Not thread-safe.
  */
 public interface Client extends AutoCloseable {
 
@@ -17,13 +17,13 @@ public interface Client extends AutoCloseable {
    *
    * @param id the id whose tokens are spent
    * @param requests the number of requests
-   * @throws IOException if a request that was sent before the server's goodbye gets no response, or
-   *     if a response is unexpected
+   * @throws IOException if a request gets no response although the client sent it before the server
+   *     announced the close, or if a response is unexpected
    */
   Answers ask(String id, int requests) throws IOException;
 
   /**
-   * Returns the operations that this client can request. These operations use the limit {@link
+   * Returns the operations that this client can request. The operations use the limit {@link
    * Act#LIMIT}.
    */
   Set<Act> acts();
@@ -41,8 +41,8 @@ public interface Client extends AutoCloseable {
   void close() throws IOException;
 
   /**
-   * An operation on the limit {@link #LIMIT}. A ledger computes the expected contents of the
-   * buckets of this limit.
+   * An operation on the limit {@link #LIMIT}. The production drills compare this limit's buckets
+   * with the expected number of tokens.
    */
   enum Act {
     SPEND,
@@ -61,7 +61,7 @@ public interface Client extends AutoCloseable {
     /** The name of the limit. */
     public static final String LIMIT = "LoginsPerUserPerIPAddress";
 
-    /** The burst of the limit. It is so large that no bucket is ever empty. */
+    /** The burst of the limit. The burst is so large that no bucket is ever empty. */
     public static final long BURST = 10_000;
 
     /** The time in which one token refills. */

@@ -4,7 +4,7 @@ package dev.sluice.proof;
 import dev.sluice.proof.Http1Client.Kind;
 import java.io.IOException;
 
-/** A protocol of the server. Each protocol has a client. */
+/** A protocol of the server, with the client that the campaigns use for the protocol. */
 public enum Door {
   HTTP(0, Endpoint.HTTP1, 1) {
     @Override

@@ -9,8 +9,8 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /**
- * An HTTP/1.1 client that sends one request at a time on a keep-alive connection. The server's
- * goodbye is the header {@code Connection: close}.
+ * An HTTP/1.1 client that sends one request at a time on a keep-alive connection. The server
+ * announces the close with the header {@code Connection: close}.
  */
 final class Http1Client extends JsonClient {
 
@@ -93,7 +93,9 @@ final class Http1Client extends JsonClient {
     return open(post(path, JSON, body, token));
   }
 
-  /** Returns the response. Throws if the server announces in it that it closes the connection. */
+  /**
+   * Returns the response. Throws if the response announces that the server closes the connection.
+   */
   private static HttpAnswer open(HttpAnswer answer) throws IOException {
     if (answer.closes()) {
       throw new IOException("the connection ends after the response " + answer);

@@ -38,8 +38,9 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 
 /**
  * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
- * once. The server's goodbye is a GOAWAY frame. A GOAWAY frame names the last stream that the
- * server processed. Requests on later streams were not processed, so they do not count as lost.
+ * once. The server announces the close with a GOAWAY frame, which names the last stream that the
+ * server processed. A request on a stream with a higher number was not processed, so it does not
+ * count as lost.
  */
 final class Http2Client extends JsonClient {
 

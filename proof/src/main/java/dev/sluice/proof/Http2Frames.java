@@ -67,7 +67,7 @@ public final class Http2Frames {
 
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
-    // A literal header field whose name has the index 31 in the static table.
+    // A literal header field; index 31 in HPACK's static table is the name content-type.
     byte[] contentType = joined(new byte[] {0x0f, 0x10}, type);
     return frame(HEADERS, END_HEADERS, stream, joined(block(0x83, path), contentType));
   }

@@ -87,7 +87,10 @@ abstract class JsonClient implements Client {
     return outcome;
   }
 
-  /** Returns an operation as a line of a stream. {@code RESERVE} is not possible in a stream. */
+  /**
+   * Encodes an operation as one JSON line of a streaming request. Streams cannot contain {@code
+   * RESERVE}.
+   */
   static String line(Act act, List<String> ids, int cost) {
     String op = act == Act.BATCH ? "batchSpend" : act.name().toLowerCase(Locale.ROOT);
     return "{\"op\":\"%s\",%s}\n".formatted(op, fields(act, ids, cost));

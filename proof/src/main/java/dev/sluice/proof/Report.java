@@ -16,10 +16,10 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The report of a campaign. A campaign attempts in several ways to break a promise. The report
- * prints a table with a row for each attempt, and the row contains whether the promise was kept.
- * With {@code --write}, each row also replaces the row with the same name and command in {@code
- * proof/results}. Only one thread can use a report.
+ * The report of a campaign: a program that tries to break a promise in several ways. The report
+ * prints a table with one row per attempt. Each row says whether the promise was kept. With {@code
+ * --write}, each row also replaces the row with the same name and command in {@code proof/results}.
+ * Only one thread can use a report.
  */
 public final class Report {
 
@@ -164,8 +164,7 @@ public final class Report {
   }
 
   /**
-   * Prints the heading of a table. The last column of a table contains whether the promise was
-   * kept.
+   * Prints the heading of a table. The last column says whether the promise was kept.
    *
    * @param ofName the number of columns that together form the name of an attempt, counted from the
    *     first column
@@ -178,7 +177,7 @@ public final class Report {
         String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
-  /** Prints a row. The last cell contains whether the promise was kept. */
+  /** Prints a row. The last cell says whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");

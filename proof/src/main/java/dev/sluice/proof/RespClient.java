@@ -8,10 +8,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * A client that pipelines commands of the Redis protocol. In this protocol, a server can only close
- * the connection to say goodbye. The client counts the commands that have no reply when the
- * connection ends. The caller must find out whether the server could still have read these
- * commands. From the bucket, the caller can find out whether the server ran one of these commands.
+ * A client that pipelines commands of the Redis protocol. A Redis server cannot announce that it
+ * will close a connection. The client counts the commands that have no reply when the connection
+ * ends. The caller must decide whether the server should have read a command without a reply. The
+ * bucket shows whether the server executed a command without a reply.
  */
 public final class RespClient implements Client {
 
@@ -83,7 +83,7 @@ public final class RespClient implements Client {
     try {
       flush();
     } catch (IOException e) {
-      // The server closed the connection. Some replies can have arrived before.
+      // The server closed the connection, perhaps after some replies.
     }
     Answers all = Answers.NONE;
     for (int i = 0; i < requests; i++) {

@@ -98,8 +98,8 @@ public final class Server implements AutoCloseable {
     }
 
     /**
-     * Adds TLS. The server uses the certificate in a folder, which a test can replace later.
-     * Clients trust the given certificates.
+     * Adds TLS. Makes the server use the certificate files in a folder, and clients trust the given
+     * certificates. A test can replace the files while the server runs.
      */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));
@@ -136,10 +136,7 @@ public final class Server implements AutoCloseable {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
 
-    /**
-     * Describes the promised bound on the process's memory, as the end of a sentence about the
-     * server.
-     */
+    /** Describes the promised memory bound, such as "lives within 256 MiB". */
     public String promise() {
       return heap == null
           ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
@@ -214,7 +211,7 @@ public final class Server implements AutoCloseable {
   }
 
   /**
-   * Sends the first requests, during which the server loads classes. On a busy machine, these
+   * Sends the first requests, during which the server loads classes. On a busy machine, the first
    * requests are slow.
    */
   private void warmUp() throws IOException, InterruptedException {

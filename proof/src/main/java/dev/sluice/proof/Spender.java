@@ -11,14 +11,14 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A client that spends from its own bucket until the server closes the connection. During its
- * shutdown, a server closes every connection that was idle for a second. If the machine delayed
- * this thread for a second, the server is therefore allowed to close the connection. In this case,
- * the caller must check the bucket to find out whether a command was lost.
+ * shutdown, a server closes every connection that was idle for a second. A busy machine can delay
+ * the client's thread so that its connection is idle for a second. If the connection was idle for a
+ * second, the caller must check the bucket to find out whether a command was lost.
  *
- * <p>With the Redis protocol, the server can only close the connection to say goodbye. A command
- * that the server did not read does not count as lost. The client cannot see which commands the
- * server did not read, so it uses the time at which a command was sent. After SIGTERM, the server
- * still replies for a second. It then closes each connection within about another second.
+ * <p>A Redis server cannot announce that it will close a connection. A command that the server did
+ * not read does not count as lost. The client infers from a command's send time whether the server
+ * read the command. After SIGTERM, the server replies for one more second. The server then closes
+ * each connection within about another second.
  */
 public final class Spender {
 
@@ -28,14 +28,14 @@ public final class Spender {
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   /**
-   * Every command that is sent within this time after SIGTERM must be read. The time is half of the
-   * promised second.
+   * The server must read every command that is sent within this time after SIGTERM. The
+   * documentation promises a whole second.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
   /**
-   * An upper bound of the time until the server closes a connection on which no reply is pending. A
-   * connection with a pending reply stays open for 10 s.
+   * The longest time from SIGTERM until the server closes a connection on which no reply is
+   * pending. A connection with a pending reply stays open for 10 s.
    */
   private static final long MOST_UNREAD_NANOS = TimeUnit.SECONDS.toNanos(4);
 

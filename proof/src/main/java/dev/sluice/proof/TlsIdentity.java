@@ -14,9 +14,7 @@ import java.time.Instant;
 import java.util.Base64;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A self-signed certificate for localhost, with its private key. The program keytool makes both.
- */
+/** A self-signed certificate for localhost with its private key, made by the program keytool. */
 public record TlsIdentity(X509Certificate certificate, Key key) {
 
   private static final String PASSWORD = "changeit";

@@ -10,10 +10,9 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges when a process marks a server down: after five outages in a row, or after the first failed
- * call of a trial, and never earlier. A trial begins when a probe has marked the server up. The
- * judge compares the circuit breakers of the process with the results of its calls. Not
- * thread-safe.
+ * Checks that a process marks a server down after five outages in a row, or after the first failed
+ * call of a trial, and never earlier. A trial begins when a probe has marked a server up. The check
+ * compares a process's circuit breakers with the results of the process's calls. Not thread-safe.
  */
 final class BreakerJudge {
 
@@ -36,8 +35,8 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // Whether the next failure may open the circuit breaker. This is unknown if the breaker closed
-    // because no probe could be scheduled, and if an answer may have ended the trial.
+    // Whether it is unknown if the next failure opens the breaker: if no probe could be scheduled
+    // when the breaker closed, or if an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {
@@ -50,7 +49,7 @@ final class BreakerJudge {
   }
 
   /**
-   * Records the result of a call. Returns the violation, null for none.
+   * Records the result of a call. Returns the violation of an invariant, or null.
    *
    * @param refused whether the server refused all calls that arrived during this call
    * @param counts whether the circuit breaker certainly counts this call; false if the call's slot
@@ -110,8 +109,8 @@ final class BreakerJudge {
   }
 
   /**
-   * Records a new state of a server. Returns the violation, null for none. Must be called before
-   * {@link #called} records the call that caused the new state.
+   * Records a new state of a server. Returns the violation of an invariant, or null. Call this
+   * method before {@link #called} records the call that caused the new state.
    */
   @Nullable String changed(String server, State state, String reason) {
     Calls calls = of(server);

@@ -32,7 +32,7 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 import org.jspecify.annotations.Nullable;
 
-/** The callers of one process. They call the process's limiter and react to its answers. */
+/** The callers of one process, which call the process's limiter and react to its answers. */
 final class Callers {
 
   /** The longest time until a settlement ends, if its server is unavailable at first. */
@@ -41,7 +41,7 @@ final class Callers {
   private static final long LOOKS_AGAIN_NANOS = 20_000_000;
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
-  // More buckets would need more calls in every run.
+  // The final checks call each bucket, so more buckets would make every run longer.
   private static final int MOST_LOOKED_AFTER = 8;
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
@@ -96,7 +96,10 @@ final class Callers {
     }
   }
 
-  /** Makes a call and passes its answer to an action. The operation records a failure. */
+  /**
+   * Makes a call and passes its answer to an action. If the call fails, the {@link Operation}
+   * records the failure.
+   */
   private <T> void whenAnswered(
       Operation operation, Supplier<CompletionStage<T>> asked, Consumer<T> then) {
     CompletionStage<T> stage = call(operation, asked);
@@ -174,7 +177,7 @@ final class Callers {
         });
   }
 
-  /** Spends, and cancels the call after a time, like a caller with its own time-out. */
+  /** Spends, and cancels the call after {@code nanos}, as a caller with its own time-out does. */
   void spendAndGiveUp(List<Transaction> transactions, long nanos) {
     transactions.forEach(one -> calls.giveUpOn(one.bucketKey()));
     Operation operation = calls.begin("spend", transactions);
@@ -203,7 +206,10 @@ final class Callers {
         });
   }
 
-  /** Records that the only caller of a spend stops waiting, so old denials become invalid. */
+  /**
+   * Records that the only caller of a spend stops waiting, so the process must forget its denials
+   * of the bucket.
+   */
   private void givesUpSpend(Operation operation, String key) {
     if (!operation.isAlone()) {
       return;
@@ -244,7 +250,7 @@ final class Callers {
     }
   }
 
-  /** Spends by either of the two methods for a single bucket, in turn. */
+  /** Spends with the two synchronous methods for a single bucket, alternately. */
   private Decision spent(Transaction transaction) {
     return calls.number() % 2 == 0
         ? limiter.spend(List.of(transaction))
@@ -260,8 +266,8 @@ final class Callers {
   }
 
   /**
-   * Checks again after {@code retryIn}. The check must be allowed if the bucket has not changed in
-   * between.
+   * Checks again after {@code retryIn}. If nothing else has changed the bucket, the check must be
+   * allowed.
    */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
@@ -380,7 +386,10 @@ final class Callers {
     return (longest.compareTo(most) < 0 ? longest : most).toNanos();
   }
 
-  /** Records that a caller gives up. After the spend's answer, the limiter withdraws its tokens. */
+  /**
+   * Records that a caller gives up. When the store has answered the caller's spend, the limiter
+   * returns the spent tokens.
+   */
   private void givesUp(Operation asked) {
     calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
@@ -502,10 +511,10 @@ final class Callers {
   }
 
   /**
-   * Settles a reservation of one limit at its true cost, and judges the reported settlement. The
-   * reported tokens must add up to the true cost, and a server must have charged any further
-   * tokens. A settlement that waits for a server must later reach the server, or be reported as
-   * lost.
+   * Settles a reservation of one limit at the given true cost, and checks the reported settlement.
+   * The reported tokens must add up to the true cost, and a server must have charged the tokens
+   * beyond the reservation. A settlement that waits for a server must later reach the server, or be
+   * reported as lost.
    */
   void settle(Held held, long cost) {
     if (held.reservation.decision().degraded()) {
@@ -546,7 +555,8 @@ final class Callers {
             String wrong = settlement.settled() ? " settled a denied" : " did not settle a granted";
             world.violated(() -> operation + wrong + " reservation: " + settlement);
           }
-          // The settlement has no part for a bucket without a limit, or if its read failed.
+          // A settlement has no part for an unlimited bucket, and no part for a bucket that could
+          // not be read.
           boolean isWhole =
               !calls.conditions.limitsChange()
                   && (cost > tokens || !calls.conditions.callsMayFail());
@@ -642,7 +652,7 @@ final class Callers {
         });
   }
 
-  /** Cancels a settled reservation once more. This must not return any token. */
+  /** Cancels a settled reservation once more, which must not refund any token. */
   private static void cancelOnceMore(Reservation settled) {
     var unused = settled.cancelAsync();
   }
@@ -682,8 +692,8 @@ final class Callers {
   // The end of the run
 
   /**
-   * Makes further reservations on the buckets of unclosed reservations. Each reservation makes the
-   * limiter forget up to two old reservations whose tokens are refilled.
+   * Makes further reservations on the buckets of unclosed reservations. With each further
+   * reservation, the limiter forgets up to two old reservations whose tokens have refilled.
    *
    * @param open the number of reservations that the limiter tracks
    * @return false if this run does not allow further reservations

@@ -17,10 +17,10 @@ import org.jspecify.annotations.Nullable;
 /** The calls of one process: which are in flight, and on which buckets. Not thread-safe. */
 final class Calls {
 
-  // with this latency, a message always takes longer than the work within a process
+  // from this latency on, a message always takes longer than the work within a process
   private static final long SLOW_NANOS = 500_000;
 
-  /** The topologies in which a bucket always keeps its circuit breaker. */
+  /** The topologies in which a bucket never moves to a server with another circuit breaker. */
   private static final Set<Fleet.Topology> LASTING_MASTERS =
       EnumSet.of(Fleet.Topology.SINGLE, Fleet.Topology.RING, Fleet.Topology.DATABASE);
 
@@ -62,7 +62,7 @@ final class Calls {
     this.latencyNanos = plan.latencyNanos();
   }
 
-  /** Sets a test for the servers that the process has marked down. */
+  /** Sets the function that returns whether the process has marked a server down. */
   void watch(Predicate<@Nullable SimulatedServer> newIsGivenUp) {
     isGivenUp = newIsGivenUp;
   }
@@ -80,7 +80,7 @@ final class Calls {
     return begin(verb, transactions, 0);
   }
 
-  /** Begins a call. Its caller waits for tokens for at most {@code waitNanos}. */
+  /** Begins a call. The caller of this call waits for tokens for at most {@code waitNanos}. */
   Operation begin(String verb, List<Transaction> transactions, long waitNanos) {
     return new Operation(this, verb, transactions, waitNanos);
   }
@@ -111,15 +111,15 @@ final class Calls {
     }
   }
 
-  /** Records that a caller gave up. It does not know whether the bucket was charged. */
+  /** Records that a caller gave up without knowing whether the bucket was charged. */
   void giveUpOn(String bucketKey) {
     givenUp.add(bucketKey);
     reference.lines().disturbed(bucketKey);
   }
 
   /**
-   * Records that the store sends a call. Several callers can share a call. Judges that a call has
-   * at least one caller that still waits.
+   * Records that the store sends a call, which several callers can share. Reports a violation if no
+   * caller waits for the call.
    */
   void sends(List<String> bucketKeys) {
     for (String key : bucketKeys) {
@@ -132,7 +132,10 @@ final class Calls {
     }
   }
 
-  /** Records that the only caller on a bucket gave up. An unsent call must then not be sent. */
+  /**
+   * Records that the only caller on a bucket gave up, so a call that was not sent yet must never be
+   * sent.
+   */
   void takesBack(Operation operation, String bucketKey) {
     if (sentAt.getOrDefault(bucketKey, Long.MIN_VALUE) < operation.start()) {
       takenBack.put(bucketKey, countOf(bucketKey));
@@ -144,16 +147,16 @@ final class Calls {
   }
 
   /**
-   * A limit on the denials that a process may remember for a bucket.
+   * The oldest denials that a process is still allowed to remember for a bucket.
    *
-   * @param since later calls must not be denied by the bucket's state before this moment
-   * @param told the moment from which this limit applies
+   * @param since calls must not be denied because of the bucket's state before this moment
+   * @param told the moment from which {@code since} applies to calls
    */
   private record Forgotten(long since, long told) {}
 
   /**
-   * Records that this process must forget all denials of a bucket before a moment, because one of
-   * its spends was granted or failed.
+   * Records that this process must forget a bucket's denials before the moment {@code since},
+   * because a spend of this process was granted or failed.
    */
   void forgot(String bucketKey, long since) {
     forgotten.merge(
@@ -163,21 +166,21 @@ final class Calls {
   }
 
   /**
-   * Returns the earliest moment whose denials this process may still remember for a bucket.
+   * Returns the moment of the oldest denial that this process may still remember for a bucket.
    *
-   * @param start the start of the denied call
+   * @param start the start of the call that was denied
    */
   long forgottenSince(String bucketKey, long start) {
     Forgotten last = forgotten.get(bucketKey);
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
-  /** Records that a caller was admitted that may have waited. */
+  /** Records that a caller that may have waited was admitted. */
   void waitPassed() {
     passed++;
   }
 
-  /** Records that a caller gave up that may have waited. */
+  /** Records that a caller that may have waited gave up. */
   void waitGivenUp() {
     gaveUpWaiting++;
   }
@@ -220,17 +223,17 @@ final class Calls {
   /**
    * Returns the start of the earliest call in flight that can return tokens to a bucket.
    *
-   * @param otherwise the result if no such call began before this moment
+   * @param otherwise the moment that is returned if no call in flight began earlier
    */
   long givingBackSince(String bucketKey, long otherwise) {
     return beganFirst(givingBack, one -> one.touches(bucketKey), otherwise);
   }
 
   /**
-   * Returns the start of the earliest call in flight that spends from this bucket only. Such a call
-   * can forgive a debt.
+   * Returns the start of the earliest call in flight that spends from only this bucket, and so can
+   * forgive a debt.
    *
-   * @param otherwise the result if no such call began before this moment
+   * @param otherwise the moment that is returned if no call in flight began earlier
    */
   long spendingAloneSince(String bucketKey, long otherwise) {
     return beganFirst(underWay, one -> one.spendsAlone() && one.touches(bucketKey), otherwise);
@@ -249,7 +252,7 @@ final class Calls {
 
   /**
    * Returns whether the store must refuse a call at once, because the process has marked the server
-   * of a bucket down. Returns false if this is not certain.
+   * of a bucket down. Returns false if the refusal is not certain.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)
@@ -260,7 +263,7 @@ final class Calls {
             .anyMatch(one -> isGivenUp.test(reference.serverOf(one.bucketKey())));
   }
 
-  /** Returns the longest time for a few messages one after the other. */
+  /** Returns the longest time in which a few messages arrive, one after the other. */
   long afewMessages() {
     return 12 * latencyNanos + 2_000_000;
   }
@@ -294,7 +297,7 @@ final class Calls {
     nextBlocks = nanos;
   }
 
-  /** Runs the caller's code after an answer. This code can block the store's thread. */
+  /** Runs the caller's code after an answer, which can block the store's thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;

@@ -5,20 +5,20 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The kinds of events that can happen in a plan's run. The fewer kinds can happen, the stricter the
- * judges are.
+ * The kinds of events that can happen when a plan runs. If fewer kinds can happen, the checks of
+ * the run are stricter.
  *
  * @param hasFaults whether the plan has any fault
  * @param callsMayFail whether a fault of the plan can make a call fail
  * @param clientClocks whether buckets use the clocks of the processes
  * @param limitsChange whether a bucket can have two limits, at the same time or in succession
- * @param debtsAppear whether a TAT can be more than the tolerance ahead of the bucket's clock
+ * @param debtsAppear whether a TAT can be further ahead of the bucket's clock than the tolerance
  * @param callsOvertake whether a server can receive two calls of a process in the wrong order
  * @param callersBlock whether a caller's code can block the thread that completes calls
  * @param apartPpm the largest relative drift between a process's clock and a server's clock, in
  *     parts per million
- * @param onFailure the failure rule, by its number in a plan
- * @param onFailureOfB the failure rule of limit B
+ * @param onFailure the failure rule of all other limits, as numbered in a plan
+ * @param onFailureOfB the failure rule of the simulation's limit B
  * @param processes the number of processes
  * @param timeoutNanos the time-out of each call
  * @param shortQueues whether queues can be full
@@ -40,7 +40,7 @@ record Conditions(
     boolean shortQueues,
     boolean timersFail) {
 
-  /** The longest time for which a process remembers a denial, plus the time of its answer. */
+  /** The longest time for which a process remembers a denial, plus the denial's travel time. */
   static final long DENIALS_NANOS = 1_100_000_000;
 
   private static final int USUAL_TIMEOUT_MILLIS = 500;
@@ -62,7 +62,7 @@ record Conditions(
   private static final Set<Step.Kind> OTHER_CLOCKS =
       EnumSet.of(Step.Kind.FAIL_OVER, Step.Kind.MOVE_SLOTS);
 
-  /** Returns the largest clock drift while a process remembers a denial. */
+  /** Returns the largest clock drift within the time for which a process remembers a denial. */
   long driftNanos() {
     return DENIALS_NANOS / 1_000_000 * apartPpm;
   }
@@ -72,7 +72,7 @@ record Conditions(
     return timeoutNanos + Math.max(timeoutNanos / 10, FEW_TIMERS_NANOS);
   }
 
-  /** Returns whether a call returns exactly the tokens that are not refilled yet. */
+  /** Returns whether each refund returns exactly the tokens that have not refilled yet. */
   boolean isExact() {
     return !limitsChange && !clientClocks;
   }

@@ -9,15 +9,18 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges two invariants: only few calls wait for a slow connection, and the process reports each
- * failed connection to its circuit breakers, even if all callers gave up. Not thread-safe.
+ * Checks two invariants. Only few calls wait for a slow connection. The circuit breaker records
+ * each failed connection, even if all callers gave up. Not thread-safe.
  */
 final class ConnectionJudge {
 
   private static final int PLACES = 2; // the most calls of one queue in flight
   private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
-  /** The most stages that can wait for a connection without any call, for example of probes. */
+  /**
+   * The largest number of future stages that can wait for a connection without belonging to a call,
+   * for example stages of probes.
+   */
   private static final int FEW = 9;
 
   private final int process;
@@ -37,7 +40,7 @@ final class ConnectionJudge {
     this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
-  /** Sets the calls of the process. In a Cluster, each of their buckets can have a queue. */
+  /** Sets the calls of the process. In a Cluster, each bucket can have a separate queue. */
   void watch(Calls made) {
     calls = made;
   }
@@ -86,8 +89,8 @@ final class ConnectionJudge {
     }
 
     /**
-     * Judges the number of stages that wait for the connection. Each waiting call must have a place
-     * in a queue, or must have timed out.
+     * Checks the number of stages that wait for the connection. Each waiting call must occupy a
+     * slot of a queue, or must have timed out.
      */
     void waits(int stages) {
       int calls = PLACES * queues() + allFailures - allFailedBefore;
@@ -102,8 +105,8 @@ final class ConnectionJudge {
     }
 
     /**
-     * Judges that the circuit breaker recorded the failed connection. A call that was repeated in
-     * parts is not judged, because the store reports the call only after its last part.
+     * Checks that the circuit breaker recorded the failed connection. A call that the store split
+     * and repeated is not checked, because the store reports the call only after its last part.
      *
      * @param calls whether calls waited for the connection
      */

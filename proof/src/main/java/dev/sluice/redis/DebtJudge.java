@@ -8,8 +8,8 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges when a process forgives the debt of a bucket: at most once within the burst offset
- * (decision 003), and only if the world can cause debts. Not thread-safe.
+ * Checks that a process forgives a bucket's debt at most once within the burst offset (decision
+ * 003), and only in runs that can cause debts. Not thread-safe.
  */
 final class DebtJudge {
 
@@ -31,15 +31,15 @@ final class DebtJudge {
     }
   }
 
-  /** Records that a process tries to forgive a debt. The debt may no longer exist. */
+  /** Records that a process tries to forgive a debt, which may no longer exist. */
   void tried(int process, Charge charge, long nowNanos) {
     tried.put(new Debt(process, charge.key(), charge.offsetNanos()), nowNanos);
   }
 
   /**
-   * Judges a call that forgives a debt. Returns the violation, null for none. The process measures
-   * the burst offset from the answer that reported the debt. If the call arrives late, the judge
-   * does not know when this was, so it ignores the call.
+   * Checks a call that forgives a debt, and returns the violation, or null. The process measures
+   * the burst offset from the answer that reported the debt. A late call is not checked, because
+   * the time of that answer is unknown.
    */
   @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());

@@ -12,7 +12,7 @@ final class Dice {
     this.state = seed;
   }
 
-  /** Returns a new, independent generator. Its use does not change the numbers of this one. */
+  /** Returns an independent generator, whose use does not change the numbers of this generator. */
   Dice fork(long purpose) {
     return new Dice(mixed(state ^ mixed(purpose * GOLDEN + 1)));
   }

@@ -17,7 +17,7 @@ final class Entry {
   final long afterNanos;
   boolean counts;
   boolean cancelled;
-  boolean outdated; // whether another process has lowered the TAT since this spend
+  boolean outdated; // whether another process lowered the TAT after this spend
   boolean stale; // whether a replaced master decided this event
   int lowerings; // how often the bucket's TAT had been lowered before this event
   long cancelledNanos; // the sum of the bucket's spends that were cancelled before this event
@@ -41,8 +41,8 @@ final class Entry {
   record Move(long nowNanos, long nanos, long offsetNanos, long afterNanos) {}
 
   /**
-   * Creates an entry. A spend does not count until its caller receives the grant; all other events
-   * count at once.
+   * Creates an entry. A spend counts only after its caller has received the grant; other events
+   * count immediately.
    *
    * @param moment the moment of the event
    */
@@ -65,7 +65,7 @@ final class Entry {
     return kind == Kind.SPEND;
   }
 
-  /** Returns whether a server's answers to this event and to another event are equal. */
+  /** Returns whether a server's answer to this event equals its answer to another event. */
   boolean looksLike(Entry other) {
     return kind == other.kind
         && process == other.process

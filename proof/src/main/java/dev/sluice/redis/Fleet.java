@@ -27,7 +27,7 @@ final class Fleet {
   private static final long FAILOVER_REMEMBERED_NANOS = 13_000_000_000L;
   private static final long LAG_NANOS = 1_000_000;
   static final long CLOCK_STEP_REMEMBERED_NANOS = 3_000_000_000L;
-  // On a ring, servers share no bucket, so their clocks can differ more.
+  // The clocks of a ring's servers can differ most, because no two servers have the same bucket.
   private static final long MOST_APART_NANOS = 5_000_000_000L;
   static final long MOST_SKEW_NANOS = 50_000_000;
   static final long MOST_DRIFT_PPM = 100;
@@ -125,7 +125,7 @@ final class Fleet {
     return masters.get(index % masters.size());
   }
 
-  /** Returns whether any server may have refused a call with several keys since a moment. */
+  /** Returns whether a server may have refused a multi-key call since a given moment. */
   boolean refusedSeveral(long since) {
     SimulatedServer old = oldMaster;
     return (old != null && old.refusedSeveral(since))
@@ -133,13 +133,13 @@ final class Fleet {
             .anyMatch(server -> server.refusedSeveral(since));
   }
 
-  /** Returns the server of a new database connection. After a failover, some reach the old one. */
+  /** Returns the server for a new database connection; after a failover, sometimes the old one. */
   SimulatedServer host(Dice dice) {
     SimulatedServer old = oldMaster;
     return old != null && dice.chance(20) ? old : masters.get(0);
   }
 
-  /** Returns the server with a name, such as {@code s1}; null if none. */
+  /** Returns the server with a name such as {@code s1}; null if there is none. */
   @Nullable SimulatedServer named(String name) {
     if (name.equals(Topology.DATABASE.uri)) {
       return masters.get(0);
@@ -183,7 +183,7 @@ final class Fleet {
    * replica at once.
    *
    * @param learnsNanos the time until the old master becomes a replica
-   * @param clientsStay whether the clients of the old master then stay connected and receive {@code
+   * @param clientsStay whether clients stay connected to the old master and receive {@code
    *     READONLY}, as after {@code REPLICAOF}
    */
   void failOver(long learnsNanos, boolean clientsStay) {
@@ -220,12 +220,12 @@ final class Fleet {
     }
   }
 
-  /** Returns the largest drift between a server's clock and a process's clock within a time. */
+  /** Returns the largest drift between a server's and a process's clock within {@code nanos}. */
   long driftNanos(long nanos) {
     return (nanos / 1_000_000 + 1) * apartPpm;
   }
 
-  /** Returns whether a server's clock stepped so recently that answers may have an older time. */
+  /** Returns whether a server's clock stepped so recently that answers may show the old time. */
   boolean clocksWereStepped() {
     return world.now() - clockStepped < CLOCK_STEP_REMEMBERED_NANOS;
   }
@@ -234,12 +234,12 @@ final class Fleet {
     return world.now() - failedOver < FAILOVER_REMEMBERED_NANOS;
   }
 
-  /** Returns whether a server is a replaced master that is not a replica yet. */
+  /** Returns whether a server was replaced as master by a failover and is not a replica yet. */
   boolean wasReplaced(SimulatedServer server) {
     return server == oldMaster && !server.isReplica();
   }
 
-  /** Makes all Sentinels unavailable for a time. */
+  /** Makes all Sentinels unavailable for {@code nanos}. */
   void sentinelsFail(long nanos) {
     world.log(() -> "fault: no Sentinel answers");
     sentinelsBack = Math.max(sentinelsBack, world.now() + nanos);

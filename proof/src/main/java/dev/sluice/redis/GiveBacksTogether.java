@@ -5,11 +5,11 @@ import java.util.HashMap;
 import java.util.Map;
 
 /**
- * Computes how many tokens too many a bucket may have after overlapping calls of one process that
- * return tokens. These calls can together return more tokens than their reservations spent: at most
- * the tokens that the bucket refills between the start of the first call and the end of the last
- * call. If a plain refund or a reset is among the calls, also the tokens of the reservations. Calls
- * that do not overlap must never return too many tokens. Not thread-safe.
+ * Computes how many tokens in excess a bucket may have after overlapping refunds by one process.
+ * Overlapping refunds can return more tokens than the reservations spent: at most the tokens that
+ * refill between the start of the first refund and the end of the last refund. If a plain refund or
+ * a reset overlaps with cancellations, the tokens of the cancelled reservations can be returned
+ * twice. Refunds that do not overlap must never return too many tokens. Not thread-safe.
  */
 final class GiveBacksTogether {
 
@@ -63,10 +63,11 @@ final class GiveBacksTogether {
   }
 
   /**
-   * Records that a server has applied a call that returns tokens. Returns how many further tokens
-   * the bucket may have too many, in nanoseconds of its TAT.
+   * Records that a server has applied a refund. Returns how many more excess tokens the bucket may
+   * have, in nanoseconds of its TAT.
    *
-   * @param takenNanos the least increment that the call's reservation spent; 0 for a plain refund
+   * @param takenNanos the smallest TAT increment that the refunded spend can have had; 0 for a
+   *     plain refund
    */
   long allowedNanos(int process, String key, long takenNanos) {
     Together together = all.get(place(process, key));

@@ -4,9 +4,9 @@ package dev.sluice.redis;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Judges that each spend on one bucket is returned at most once, by a cancellation, receipt, lease,
- * withdrawal or denied batch. All returned tokens together must not exceed the spent tokens that no
- * caller holds. Not thread-safe.
+ * Checks that each spend on one bucket is refunded at most once, by a cancellation, receipt, lease,
+ * withdrawal or denied batch. The refunded tokens must never exceed the spent tokens that no caller
+ * holds. Not thread-safe.
  */
 final class GivenBackOnce {
 
@@ -15,7 +15,7 @@ final class GivenBackOnce {
   private long heldNanos; // the sum of all spends that callers received and have not cancelled
   private long givenNanos; // the sum of all returned tokens
 
-  /** Records a spend that a server decided. */
+  /** Records that a server decided a spend. */
   void spent(long nanos) {
     spentNanos += nanos;
   }
@@ -31,7 +31,8 @@ final class GivenBackOnce {
   }
 
   /**
-   * Records that a server returned tokens of a spend. Returns the violation, null for none.
+   * Records that a server refunded tokens of a spend. Returns the violation of an invariant, or
+   * null.
    *
    * @param leftNanos the part of the spend that was not refilled yet
    */

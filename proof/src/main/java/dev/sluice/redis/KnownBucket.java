@@ -12,7 +12,10 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** What the reference knows about one bucket: its TAT, and all events. Not thread-safe. */
+/**
+ * The {@link Reference}'s record of one bucket: the TAT and all events that changed the TAT. Not
+ * thread-safe.
+ */
 final class KnownBucket {
 
   private static final long KEPT_NANOS = 3_000_000_000L;
@@ -27,7 +30,7 @@ final class KnownBucket {
 
   final List<Entry> entries = new ArrayList<>();
   final Map<Integer, Long> loosened = new HashMap<>(); // process → when it last lowered the TAT
-  final Map<Integer, Long> lostSight = new HashMap<>(); // process → time of its last failed refund
+  final Map<Integer, Long> lostSight = new HashMap<>(); // by process: when its last refund failed
   final Map<Integer, Integer> spendsBy = new HashMap<>(); // process → number of its spends
   final Map<Integer, Long> forgaveAt = new HashMap<>(); // process → when it last forgave a debt
   final Map<Integer, Long> resetAt = new HashMap<>(); // process → moment of its last reset
@@ -80,7 +83,7 @@ final class KnownBucket {
    * An event that lowered the TAT.
    *
    * @param nowNanos the time of the bucket's clock
-   * @param nanos the amount
+   * @param nanos by how much the event lowered the TAT
    */
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
@@ -89,11 +92,11 @@ final class KnownBucket {
    *
    * @param nowNanos the time of the bucket's clock
    * @param nanos the requested amount
-   * @param something whether the server returned any token
+   * @param something whether the server refunded any token
    */
   record Given(int process, long nowNanos, long nanos, boolean something) {}
 
-  /** A tolerated error of the TAT, for a documented reason: it may be too low by this amount. */
+  /** A documented reason why the bucket's TAT may be too low by {@code nanos}. */
   private record Allowance(long moment, long nanos) {}
 
   /**
@@ -102,18 +105,18 @@ final class KnownBucket {
    * @param process the process that cancels the spend by the receipt
    * @param untilNanos the end of the receipt's validity
    * @param nanos the increment of the spend
-   * @param lowerings how often the TAT had been lowered before the spend, {@link #UNKNOWN} if a
-   *     replaced master decided the spend
+   * @param lowerings how often the TAT was lowered before the spend; {@link #UNKNOWN} if the spend
+   *     was decided by a master that a failover had replaced
    */
   record Shown(int process, long untilNanos, long nanos, int lowerings) {}
 
-  /** The calls of a process that spend from this bucket only. */
+  /** The calls of one process that spend from only this bucket. */
   private static final class Alone {
     private int underWay;
     private long ended = Long.MIN_VALUE / 2; // moment at which the last call ended
   }
 
-  /** Records the start of a call that spends from this bucket only. */
+  /** Records the start of a call that spends from only this bucket. */
   void beginsAlone(int process) {
     alone.computeIfAbsent(process, one -> new Alone()).underWay++;
   }
@@ -125,15 +128,15 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether a process has a call in flight that spends from this bucket only, or such a
-   * call ended within the last {@code lastNanos}.
+   * Returns whether a process had a call in flight within the last {@code lastNanos} that spends
+   * from only this bucket.
    */
   boolean isSpentFromAlone(int process, long lastNanos) {
     Alone one = alone.get(process);
     return one != null && (one.underWay > 0 || world.now() - one.ended <= lastNanos);
   }
 
-  /** Records a spend of a process. Its answer arrives before the time-out, or never. */
+  /** Records a spend, whose answer the process receives before the time-out or never. */
   void spent(int process) {
     Deque<Long> moments = spentAt.computeIfAbsent(process, one -> new ArrayDeque<>());
     moments.addLast(world.now());
@@ -142,7 +145,7 @@ final class KnownBucket {
     }
   }
 
-  /** Returns the last moment before a given one at which a process spent, or MIN_VALUE. */
+  /** Returns the moment of a process's last spend before {@code moment}; MIN_VALUE if none. */
   long spentBefore(int process, long moment) {
     Deque<Long> moments = spentAt.get(process);
     long last = Long.MIN_VALUE;
@@ -163,8 +166,8 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether the answer to a refund differs from all recorded refunds of the same process at
-   * the same time.
+   * Returns whether a refund's answer matches no recorded refund by the same process at the same
+   * clock time.
    *
    * @param isExact whether the recorded amount must equal the amount in the answer
    */
@@ -181,7 +184,7 @@ final class KnownBucket {
     return known && told.nowNanos > forgottenUntil;
   }
 
-  /** Returns the current time of the bucket's server, 0 if no server has the bucket. */
+  /** Returns the clock time of the bucket's server; 0 if no server has the bucket. */
   long nowNanos() {
     SimulatedServer known = server;
     return known == null ? 0 : known.clock.nanos();
@@ -198,7 +201,7 @@ final class KnownBucket {
     tatNanos = afterNanos;
   }
 
-  /** Returns whether the TAT has recently changed away from a value twice. */
+  /** Returns whether the TAT recently had a value, changed, and had the same value again. */
   boolean cameBackTo(long nanos) {
     return changes.stream().filter(change -> change.beforeNanos == nanos).count() > 1;
   }
@@ -217,20 +220,20 @@ final class KnownBucket {
     return clockChanged >= moment;
   }
 
-  /** Returns whether nothing has lowered the TAT within the last time-out. */
+  /** Returns whether no event has lowered the TAT within the duration of a call's time-out. */
   boolean isQuiet() {
     Lowered last = lowered;
     return last == null || world.now() - last.moment > timeoutNanos;
   }
 
-  /** Returns whether the bucket has had a TAT at any time since a moment. */
+  /** Returns whether the bucket's TAT had the given value at any time since a given moment. */
   boolean showed(long nanos, long since) {
     return tatNanos == nanos
         || changes.stream()
             .anyMatch(change -> change.moment >= since && change.beforeNanos == nanos);
   }
 
-  /** Returns whether the bucket would have denied a spend at any time since a moment. */
+  /** Returns whether the bucket would have denied a spend at any time since a given moment. */
   boolean denied(long incrementNanos, long offsetNanos, long since) {
     SimulatedServer known = server;
     if (known == null) {
@@ -270,8 +273,8 @@ final class KnownBucket {
 
   /**
    * Marks the spends of all other processes as outdated, after one process or a fault has lowered
-   * the TAT. The other processes do not see this change, so they assume wrong positions for their
-   * spends (decision 004).
+   * the TAT. A process that does not know that another process lowered the TAT computes wrong
+   * refunds for its own spends (decision 004).
    */
   void outdate(int lowering) {
     for (Entry entry : entries) {
@@ -283,8 +286,8 @@ final class KnownBucket {
   }
 
   /**
-   * Records a cancellation by receipt. If the TAT was lowered since the receipt's spend, the
-   * receipt contains an outdated position of the spend.
+   * Records a cancellation by receipt. If the TAT was lowered after the spend, the spend's TAT in
+   * the receipt is outdated.
    */
   void receiptUsed(int process, long untilNanos) {
     for (Iterator<Shown> all = receipts.iterator(); all.hasNext(); ) {
@@ -303,7 +306,7 @@ final class KnownBucket {
     outdatedNanos.merge(process, nanos, Long::sum);
   }
 
-  /** Tolerates that a process returns too many tokens, up to the sum of its outdated spends. */
+  /** Allows a process to refund too many tokens, at most the sum of its outdated spends. */
   void allowOutdated(int process, long nanos) {
     long mostNanos = outdatedNanos.getOrDefault(process, 0L);
     long moreNanos = Math.min(nanos, mostNanos);
@@ -321,16 +324,16 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether the bucket may lack tokens before a spend. If so, uses up a part of the
-   * allowances.
+   * Returns whether documented reasons explain an excess of tokens before a spend. Reduces the
+   * recorded allowances by an explained excess.
    */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
   }
 
   /**
-   * Returns whether the bucket may lack tokens at a position. If so, uses up a part of the
-   * allowances, and corrects the entries by a refund.
+   * Returns whether the recorded allowances explain an excess of tokens at a position. For an
+   * explained excess, reduces the allowances by the excess and adds a refund to the entries.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
@@ -347,7 +350,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // The time is rounded down to a tick, because other changes can have the same clock time.
+    // The refund's time is rounded down to a tick, since other entries can have the same clock
+    // time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
@@ -355,7 +359,7 @@ final class KnownBucket {
 
   // Granted tokens
 
-  /** Returns the violation of the invariant "never over", null for none. */
+  /** Returns a description if the bucket granted too many tokens, otherwise null. */
   @Nullable String wrong(long nowNanos) {
     long owedNanos = owedNanos();
     long missingNanos = owedNanos - tatNanos;
@@ -369,7 +373,7 @@ final class KnownBucket {
         : null;
   }
 
-  /** Returns the TAT that results from all counted entries up to and including a spend. */
+  /** Returns the TAT that results from the counted entries up to and including {@code last}. */
   long owedNanos(Entry last) {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -381,7 +385,7 @@ final class KnownBucket {
     return tat;
   }
 
-  /** Returns the number of entries before an entry, including the dropped entries. */
+  /** Returns the position of an entry among all entries ever recorded. */
   int placeOf(Entry entry) {
     return forgotten + entries.indexOf(entry);
   }
@@ -410,7 +414,7 @@ final class KnownBucket {
    * D includes the travel time of a call, because a process reads its clock before it sends a call.
    */
 
-  /** Returns the violation of "never over" for a bucket with client clocks, null for none. */
+  /** Like {@link #wrong}, for a bucket that uses the clocks of the processes. */
   @Nullable String wrongByClientClocks() {
     long mostApart = latestClock - earliestClock;
     long tat = Gcra.NO_TAT; // in simulated time
@@ -431,7 +435,7 @@ final class KnownBucket {
     prune();
   }
 
-  /** Drops the entries before the last time at which the bucket was certainly full. */
+  /** Drops the entries from before the last moment at which the bucket was certainly full. */
   private void prune() {
     if (entries.size() < ENTRIES_BEFORE_PRUNING) {
       return;

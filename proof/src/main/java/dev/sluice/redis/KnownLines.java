@@ -9,13 +9,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The callers of all processes that wait for tokens of a bucket. Not thread-safe. */
+/** The callers in all processes that wait for a bucket's tokens. Not thread-safe. */
 final class KnownLines {
 
   private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
-  // keys of buckets whose TAT changed by more than spends and waits
+  // keys of buckets whose TAT was changed by other events than spends and waits
   private final Set<String> disturbed = new HashSet<>();
-  // entries of the limiter's table whose tokens may stay taken; several buckets can share an entry
+  // entries of the limiter's table for whose buckets a caller that gives up may lose its tokens
   private final Set<Integer> fixed = new HashSet<>();
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
@@ -40,8 +40,8 @@ final class KnownLines {
   }
 
   /**
-   * Records that a caller gives up. The limiter may be unable to return its tokens if another call
-   * on the bucket began after the caller's call, or is in flight together with the withdrawal.
+   * Records that a caller gives up. The limiter may be unable to refund the caller's tokens if a
+   * later call uses the same bucket, or if another call is in flight together with the withdrawal.
    *
    * @param since the start of the caller's call
    * @param nanos the longest time until the server has received the withdrawal
@@ -57,7 +57,7 @@ final class KnownLines {
     leaving.merge(bucketKey, 1, Integer::sum);
   }
 
-  /** Records that the tokens of a caller that gave up must be back in the bucket now. */
+  /** Records that the limiter must have refunded the tokens of a caller that gave up. */
   void left(String bucketKey) {
     leaving.merge(bucketKey, -1, Integer::sum);
   }
@@ -66,7 +66,7 @@ final class KnownLines {
     underWay.merge(bucketKey, -1, Integer::sum);
   }
 
-  /** Records that anything but a spend or a wait may change a bucket's TAT. */
+  /** Records that another event than a spend or a wait may change a bucket's TAT. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
     fixed.add(Insides.entryOf(bucketKey));
@@ -77,21 +77,21 @@ final class KnownLines {
   }
 
   /**
-   * Returns whether the tokens of a caller that gives up may stay taken, because other calls have
-   * changed this bucket, or another bucket with the same entry in the limiter's table.
+   * Returns whether a caller that gives up may lose its tokens, because another call has changed a
+   * bucket with the same entry in the limiter's table.
    */
   boolean mayStayTaken(String bucketKey) {
     return fixed.contains(Insides.entryOf(bucketKey));
   }
 
-  /** Returns whether no call on a bucket is in flight, and no withdrawal is in flight. */
+  /** Returns whether neither a call nor a withdrawal on a bucket is in flight. */
   boolean isCalm(String bucketKey) {
     return underWay.getOrDefault(bucketKey, 0) == 0 && leaving.getOrDefault(bucketKey, 0) == 0;
   }
 
   /**
-   * Records that a caller was admitted after a wait. Returns false if its process had already
-   * admitted a caller with a later position on the same bucket.
+   * Records that a caller was admitted after a wait. Returns false if the same process had already
+   * admitted a caller whose spend on the bucket came later.
    *
    * @param place the position of the caller's spend on the bucket
    */

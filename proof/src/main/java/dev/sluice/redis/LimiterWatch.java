@@ -7,8 +7,8 @@ import dev.sluice.limit.LimitName;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A limiter's observer that counts the waits. Throws an exception when the plan says so, because a
- * user's observer can throw, too.
+ * A limiter's observer that counts the waits. A step of the {@link Plan} can make the observer
+ * throw an exception, because a user's observer can throw, too.
  */
 final class LimiterWatch implements LimiterObserver {
 
@@ -62,7 +62,7 @@ final class LimiterWatch implements LimiterObserver {
   }
 
   /**
-   * Returns the violation of the reported waits, null for none.
+   * Returns a description if the limiter reported impossible numbers of waits, otherwise null.
    *
    * @param mostPassed the largest possible number of admitted callers
    * @param mostGivenUp the largest possible number of callers that gave up

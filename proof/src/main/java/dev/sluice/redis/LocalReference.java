@@ -14,7 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Recomputes the decisions that one process makes by {@code FailureRule.local} while the store is
- * unavailable. Each bucket then has the process's share of its limit. Not thread-safe.
+ * unavailable. During the outage, each bucket of a process has the process's share of the limit.
+ * Not thread-safe.
  */
 final class LocalReference {
 
@@ -25,13 +26,13 @@ final class LocalReference {
     this.conditions = conditions;
   }
 
-  /** Two bounds of the TAT of a local bucket. The bounds are equal if the TAT is known. */
+  /** A lower and an upper bound of a local bucket's TAT, which are equal if the TAT is known. */
   private static final class Bucket {
     private long leastNanos;
     private long mostNanos;
   }
 
-  /** A request on one bucket, with the quota of the process's share. */
+  /** A request on one bucket, with the process's share of the bucket's quota. */
   private record Asked(Bucket bucket, long takenNanos, long depthNanos, long intervalNanos) {
 
     static Asked of(Bucket bucket, Transaction transaction, Quota quota, int processes) {
@@ -51,10 +52,11 @@ final class LocalReference {
   }
 
   /**
-   * Returns the violation of a decision, null for none. Must be called in the order of the
-   * decisions.
+   * Returns a description if a decision is wrong, otherwise null. The decisions must be passed in
+   * the order in which they were made.
    *
-   * @param quotas returns the quota of a bucket key; the quotas in the decision are only shares
+   * @param quotas returns a bucket's whole quota; a decision contains only the process's share of
+   *     the quota
    */
   @Nullable String wrong(
       Decision decision, boolean spends, Function<String, @Nullable Quota> quotas) {
@@ -66,7 +68,8 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          // The limiter reports the decisions of waiting callers in another order.
+          // The limiter reports decisions of waiting callers in another order than it made these
+          // decisions.
           || !transaction.name().longestWait().isZero()) {
         continue;
       }
@@ -111,14 +114,14 @@ final class LocalReference {
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
       boolean onlyReads = !spent || asked.takenNanos == 0;
-      if (!forgiven || !onlyReads) { // the debt can still be there
+      if (!forgiven || !onlyReads) { // the debt may not be forgiven yet
         bucket.mostNanos = bucket.leastNanos;
       }
     }
     return null;
   }
 
-  /** Records a cancelled local spend, which can return up to the tokens of the spend. */
+  /** Records a cancelled local spend, which can refund at most the spent tokens. */
   void cancelled(Transaction transaction) {
     Quota quota = transaction.quota();
     Bucket bucket = buckets.get(transaction.bucketKey());

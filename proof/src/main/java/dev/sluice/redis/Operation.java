@@ -25,7 +25,7 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** One call of a caller. Checks the call's answer against the invariants. Not thread-safe. */
+/** One call of a simulated caller, with the checks of the call's answer. Not thread-safe. */
 final class Operation {
 
   private static final Set<String> GIVING_BACK =
@@ -70,22 +70,22 @@ final class Operation {
   private final Map<Transaction, Granted> granted = new LinkedHashMap<>();
   // by bucket key: the penalty in force when this call began
   private final Map<String, Penalty> penalties = new HashMap<>();
-  // by bucket key: the start of the earliest call in flight that can return tokens
+  // by bucket key: the start of the earliest call in flight that can refund tokens
   private final Map<String, Long> loweredSince = new HashMap<>();
   // by bucket key: the start of the earliest call in flight that can forgive a debt
   private final Map<String, Long> aloneSince = new HashMap<>();
   private final Set<String> untouched = new HashSet<>(); // keys of buckets that only this call uses
   private final boolean overServers;
   private final boolean givesBack;
-  private final long begun; // number of this process's earlier calls that return tokens
-  private final boolean besideOthers; // whether such a call was in flight at the start
+  private final long begun; // earlier calls of this process that refund
+  private final boolean besideOthers; // whether a refund was in flight at the start
   private final boolean mustBeRefused;
   private final boolean startedAlone;
   private final int countsThen; // number of this process's earlier calls on the first bucket
   private boolean met;
   private boolean ended;
   private boolean disturbed;
-  // whether a separate call forgives a debt, so that a call of another process can come between
+  // whether a separate call forgives the debt, perhaps after a call of another process
   private boolean forgivesApart;
 
   /**
@@ -175,22 +175,22 @@ final class Operation {
     return givesBack;
   }
 
-  /** Returns whether this operation stands for a caller that stops waiting. */
+  /** Returns whether this operation records that a caller stops waiting. */
   boolean givesUp() {
     return verb.equals("give up");
   }
 
-  /** Returns whether the call can return tokens that another call spent. */
+  /** Returns whether the call can refund tokens that another call spent. */
   boolean takesOfOthers() {
     return verb.equals("refund") || verb.equals("reset") || verb.equals("receipt");
   }
 
-  /** Returns whether the call spends from one limit only. Only such a call can forgive a debt. */
+  /** Returns whether the call spends from only one limit, and so can forgive a debt. */
   boolean spendsAlone() {
     return isOfOneLimit && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
-  /** Returns whether no other call of this process on the first bucket overlapped with this one. */
+  /** Returns whether no other call of this process used the first bucket at the same time. */
   boolean isAlone() {
     String key = transactions.get(0).bucketKey();
     return calls.fleet.topology.masters() == 1
@@ -204,7 +204,7 @@ final class Operation {
     return transactions.size() == 1 && KEEPING_LINES.contains(verb);
   }
 
-  /** Marks this call and another call in flight, if they use the same bucket. */
+  /** If this call and another call in flight share a bucket, records this in both calls. */
   void meets(Operation other) {
     if (transactions.stream().anyMatch(one -> other.touches(one.bucketKey()))) {
       met = true;
@@ -241,7 +241,7 @@ final class Operation {
       transactions.forEach(one -> reference.endsAlone(calls.process, one.bucketKey()));
     }
     calls.ended(this);
-    if (overServers) { // after a denied batch, the store still returns tokens
+    if (overServers) { // after a denied batch, the store refunds tokens
       world.after(calls.afewMessages(), new Actor("observer"), () -> calls.gaveBack(this));
     } else if (givesBack) {
       calls.gaveBack(this);
@@ -249,7 +249,7 @@ final class Operation {
     world.log(() -> this + ": " + how);
   }
 
-  /** Returns whether a call of this process that returns tokens overlapped with this call. */
+  /** Returns whether a refund by this process overlapped with this call. */
   private boolean overlaps() {
     return besideOthers || calls.begunGivingBack() > begun;
   }
@@ -309,7 +309,7 @@ final class Operation {
     }
   }
 
-  /** Requires that a refused call could not have been answered in time, or found a full queue. */
+  /** Reports a violation if a call was refused too early, or by a queue that cannot be full. */
   private void requireRefusedForAReason(String words) {
     long timeoutNanos = conditions.timeoutNanos();
     long estimateNanos = Math.min(MOST_ESTIMATE_NANOS, timeoutNanos / 4);
@@ -324,7 +324,7 @@ final class Operation {
     }
   }
 
-  /** Judges the decision for a caller that could wait for tokens. */
+  /** Checks the decision for a caller that could wait for tokens. */
   void passed(Decision decision) {
     if (decision.allowed()) {
       calls.waitPassed();
@@ -335,7 +335,7 @@ final class Operation {
     }
   }
 
-  /** Judges the decision on a spend of up to {@code most} tokens. */
+  /** Checks the decision on a spend of up to {@code most} tokens. */
   void took(Decision decision, long most) {
     forgivesApart = true;
     decided(decision, true);
@@ -449,7 +449,7 @@ final class Operation {
     }
   }
 
-  /** Returns whether a check may report a TAT as if a spend had forgiven the bucket's debt. */
+  /** Returns whether a check may report the TAT that the bucket would have without its debt. */
   private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
     return conditions.debtsAppear()
         && isOfOneLimit
@@ -464,14 +464,14 @@ final class Operation {
     return !conditions.hasFaults() && !conditions.callsOvertake();
   }
 
-  /** Returns the longest wait for a transaction. Only a required spend waits. */
+  /** Returns how long a caller may wait for a transaction: 0 unless it is a required spend. */
   private long mayWaitNanos(Transaction transaction) {
     return transaction.kind() == Kind.CHECK_AND_SPEND ? waitNanos : 0;
   }
 
   /**
-   * Judges the answer to a refund. The answer contains the bucket's tokens, and whether the refund
-   * returned any token, but not the number of returned tokens.
+   * Checks the answer to a refund. The answer contains the number of tokens in the bucket, and
+   * whether the refund added any token.
    */
   void refunded(Decision decision) {
     end(decision);
@@ -515,13 +515,13 @@ final class Operation {
     }
   }
 
-  /** Judges the decision on an id without a limit. */
+  /** Checks the decision on an id without a limit. */
   private void requireUnlimited(Decision part, boolean asUsual) {
     boolean right = asUsual && part.remaining() == Long.MAX_VALUE && part.retryInNanos() == 0;
     requireStatement(right ? null : "was limited, though the id is unlimited", part);
   }
 
-  /** Requires that the bucket has had the TAT that the answer to a refund reports. */
+  /** Requires that the bucket had the TAT that the answer to a refund reports at some moment. */
   private void requireLeft(Decision part, Transaction transaction) {
     String key = transaction.bucketKey();
     if (!calls.fleet.failedOverLately()
@@ -533,18 +533,18 @@ final class Operation {
 
   // Invariants of an answer
 
-  /** Returns whether a penalty is in force at a time of the bucket's clock. */
+  /** Returns whether a penalty is in force when the bucket's clock shows {@code nowNanos}. */
   boolean isPenalized(Transaction transaction, long nowNanos) {
     Penalty penalty = penalties.get(transaction.bucketKey());
     return penalty != null && penalty.holdsAt(nowNanos) && !isClockUnknown();
   }
 
-  /** Returns how old the time in a decision may be. A remembered denial has an older time. */
+  /** Returns how old the time in a decision may be: a remembered denial contains an old time. */
   private long afterMemoryNanos() {
     return conditions.hasFaults() ? Conditions.DENIALS_NANOS : calls.roundTrip();
   }
 
-  /** Returns whether a penalty is in force that nobody has changed since the call began. */
+  /** Returns whether a penalty is in force and has not changed since the call began. */
   boolean isStillPenalized(Transaction transaction, long nowNanos) {
     Penalty now = calls.limits.get().penaltyFor(transaction.name(), transaction.id());
     return isPenalized(transaction, nowNanos)
@@ -581,12 +581,14 @@ final class Operation {
     }
   }
 
-  /** Requires that an answer reports the penalty, no tokens, and no reset before its end. */
+  /**
+   * Requires that an answer reports a penalty in force, and neither tokens nor an earlier reset.
+   */
   private void requireTold(Decision part, Transaction transaction) {
     long nowNanos = nanos(part.decidedAt());
     Penalty penalty = part.penalty();
     if (penalty == null) {
-      // A remembered denial can report an older time of the bucket's clock.
+      // A remembered denial contains an old time of the bucket's clock.
       boolean holds = isPenalized(transaction, nowNanos + afterMemoryNanos());
       requireStatement(holds ? "does not report a penalty" : null, part);
       return;
@@ -646,7 +648,7 @@ final class Operation {
         : "was denied, though its failure rule allows";
   }
 
-  /** Returns whether any bucket of this call has this failure rule. */
+  /** Returns whether any bucket of this call has the given failure rule. */
   private boolean haveRule(int kind) {
     return transactions.stream()
         .anyMatch(one -> one.kind() != Kind.ALLOW_ONLY && ruleOf(one) == kind);
@@ -662,7 +664,7 @@ final class Operation {
     return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
-  /** Requires that the bucket has had the TAT that the answer reports. */
+  /** Requires that the bucket had the TAT that the answer reports at some moment of the call. */
   private void requireShown(Decision part, Transaction transaction, long takenNanos) {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;
@@ -680,7 +682,7 @@ final class Operation {
     }
   }
 
-  /** Returns the earliest moment whose TAT this process can still report for a bucket. */
+  /** Returns the oldest moment from which this process can still report a bucket's TAT. */
   private long knownSince(String key) {
     long since = Math.max(start - Conditions.DENIALS_NANOS, calls.forgottenSince(key, start));
     if (conditions.callsOvertake()) {
@@ -701,10 +703,10 @@ final class Operation {
         nanos(part.decidedAt()) <= latestNanos ? null : "reports a time in the future", part);
   }
 
-  /** Requires that the process soon returns the tokens of a batch that another server denied. */
+  /** Requires that the process soon refunds a denied batch's tokens on the other servers. */
   private void requireGivenBack(Decision part, Transaction transaction, long takenNanos) {
     if (!overServers || calls.gaveUpOn(transaction.bucketKey()) || mayBeWaitedFor(transaction)) {
-      return; // the spend on this server does not exist, or cannot be found
+      return; // the server's spend is unknown
     }
     Granted taken =
         reference.takenInVain(
@@ -725,12 +727,12 @@ final class Operation {
     }
   }
 
-  /** Returns whether callers can wait for tokens, and so return tokens when they give up. */
+  /** Returns whether a caller can wait for the tokens, and so cause a refund by giving up. */
   private static boolean mayBeWaitedFor(Transaction transaction) {
     return !transaction.name().longestWait().isZero();
   }
 
-  /** Requires that this process soon forgives a debt that the answer reports. */
+  /** If the answer reports a debt, requires that this process soon forgives the debt. */
   private void requireForgiven(
       Decision part, Transaction transaction, Quota quota, boolean mayForgive) {
     long depthNanos = depthNanos(transaction, quota);
@@ -756,7 +758,7 @@ final class Operation {
         });
   }
 
-  /** Requires that the bucket would have denied the spend at some moment of the call. */
+  /** Requires that the bucket of a denied spend lacked tokens at some moment of the call. */
   private void requireTrue(Decision part, Transaction transaction, Quota quota) {
     String key = transaction.bucketKey();
     if (calls.fleet.clocksWereStepped()
@@ -775,7 +777,7 @@ final class Operation {
     }
   }
 
-  /** Returns the earliest moment at which a denial may have been correct, as documented. */
+  /** Returns the oldest moment at which a correct denial may have been decided. */
   private long trueSince(String key) {
     long since = start - conditions.driftNanos();
     if (calls.fleet.topology.isSeveralServers()) {
@@ -785,13 +787,13 @@ final class Operation {
       // A remembered denial can be older than the refund of another process.
       return since - Conditions.DENIALS_NANOS;
     }
-    // The process counts its own refund only after the answer has arrived.
+    // The process knows that its own refund succeeded only when the refund's answer has arrived.
     return conditions.callsOvertake() ? since - start + ownLoweringSince(key) : since;
   }
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call, or else the start of this call.
+   * call. Without an earlier call, returns the start of this call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);
@@ -802,7 +804,7 @@ final class Operation {
 
   private void requireNoTrace(boolean spends) {
     if (overServers) {
-      return; // a denied batch on several servers charges some buckets until it returns the tokens
+      return; // a denied batch on several servers charges some buckets until its refund
     }
     for (Transaction transaction : transactions) {
       String key = transaction.bucketKey();
@@ -813,7 +815,7 @@ final class Operation {
     }
   }
 
-  /** Requires that this cancellation returned all tokens that were not refilled. */
+  /** Requires that this cancellation refunded all tokens that had not refilled yet. */
   void requireGivenBack(Operation made, Collection<Granted> cancelled) {
     if (isGivenBackExactly() && !made.disturbed) {
       cancelled.forEach(one -> reference.requireGivenBack(this, calls.process, one, start));

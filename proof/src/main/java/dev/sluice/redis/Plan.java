@@ -14,8 +14,8 @@ import java.util.TreeMap;
 
 /**
  * The plan of one simulated run: the topology of its servers, its settings, and its timed steps. A
- * plan is made from a seed or read from a file. The seed also decides how long messages and timers
- * take.
+ * plan is made from a seed or read from a file. The plan's seed also decides how long messages and
+ * timers take.
  *
  * @param settings the settings by name, such as the number of processes
  */
@@ -24,7 +24,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
   static final String TIMEOUT = "timeoutMillis"; // 0: the default time-out
-  // 1: after the steps, the run continues until the processes can forget all old calls
+  // 1: after the steps, the run continues until the processes no longer track any call
   static final String LINGERS = "lingers";
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // number of buckets that stay empty
@@ -34,7 +34,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final int SEVERAL = 4; // has several quotas
   private static final int SEVERAL_MAY_WAIT = 5; // has several quotas, and lets callers wait
 
-  /** The calls that can use each limit with several quotas. */
+  /** The kinds of calls that can use every limit with several quotas. */
   private static final Set<Kind> OF_ANY_LIMIT =
       EnumSet.of(
           Kind.SPEND,
@@ -49,7 +49,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
           Kind.RESERVE_BLOCKING,
           Kind.PENALTY);
 
-  /** The calls that can use the limit SEVERAL, but not the limit SEVERAL_MAY_WAIT. */
+  /** The kinds of calls that can use the limit SEVERAL, but not the limit SEVERAL_MAY_WAIT. */
   private static final Set<Kind> OF_NO_WAITED =
       EnumSet.of(Kind.RESERVE_SETTLED, Kind.LEASE, Kind.LEASE_CLOSE);
 
@@ -92,7 +92,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
-    // percentage of the kinds that the plan uses: with fewer kinds, the same kinds meet more often
+    // percentage of kinds that the plan uses; with fewer kinds, two kinds overlap more often
     int share = dice.one(10, 20, 40);
     Set<Kind> kinds = some(dice, CALLS, share);
     kinds.add(Kind.SPEND);
@@ -164,7 +164,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       impatient(dice, steps, dice.between(0, millis * MILLI), processes, topology.masters());
     }
     steps.sort(Comparator.comparingLong(Step::at));
-    // With a ring, a process tracks the drained buckets for an hour.
+    // With a ring, a process tracks the buckets that were emptied (DRAIN) for an hour.
     if (topology != Topology.RING && dice.chance(5)) {
       settings.put(LINGERS, 1);
     }
@@ -174,7 +174,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
   }
 
-  /** Returns a call, at random with its limit replaced by one with several quotas. */
+  /** Returns a call, whose limit is at random replaced by a limit with several quotas. */
   private static Step ofSeveral(Dice dice, Step step, boolean waiting) {
     boolean isWait = step.kind() == Kind.ACQUIRE || step.kind() == Kind.ACQUIRE_BLOCKING;
     boolean isOfAny = OF_ANY_LIMIT.contains(step.kind());
@@ -343,8 +343,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Adds checks of a bucket by the last process. Meanwhile, the first process sends batches that
-   * need tokens of this bucket and of an empty bucket, and so are always denied.
+   * Makes the last process check a bucket. At the same time, the first process sends batches that
+   * need tokens of the same bucket and of an empty bucket, so every batch is denied.
    */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
     for (int partner = 0; partner < PARTNERS; partner++) {
@@ -359,8 +359,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Adds spends on a bucket: first one that is denied, then one whose caller cancels the call and
-   * whose answer is lost, then several that need many tokens.
+   * Adds spends on a bucket: a spend that is denied, a spend whose caller cancels and whose answer
+   * is lost, and several spends that need many tokens.
    */
   private static void unheard(
       Dice dice, List<Step> steps, long at, int process, int server, int latencyMicros) {
@@ -368,7 +368,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
     steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
     long then = at + dice.between(100 * MILLI, 250 * MILLI);
-    // After this time, the server has most requests, and the process has no answer yet.
+    // After this time, most requests have reached the server, but no answer has arrived.
     int micros = latencyMicros * (3 + dice.below(2)) / 2;
     steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
     steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));
@@ -451,7 +451,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(changed), steps);
   }
 
-  /** Returns the plan without one process. The first remaining process runs its steps. */
+  /** Returns the plan without one process, whose steps the first remaining process runs. */
   Plan withoutProcess(int process) {
     List<Step> moved =
         steps.stream()

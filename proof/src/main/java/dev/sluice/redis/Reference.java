@@ -25,10 +25,10 @@ import org.jspecify.annotations.Nullable;
  *
  * Each server reports its charges, in the order in which it decided the charges. Each process
  * reports the grants that its callers received, and the spends that its callers cancel. A spend
- * counts as soon as its caller has received the grant. The spend then has the position at which the
- * server decided it. If no caller receives a grant, the spend never counts: for example if the
- * answer was lost, or if another server denied the batch. The bucket may then lack the tokens of
- * the spend, but no caller has them. A cancelled spend no longer counts.
+ * counts as soon as its caller has received the grant. Spends count in the order in which the
+ * server decided them. If no caller receives a grant, the spend never counts: for example if the
+ * answer was lost, or if another server denied the batch. The tokens of a lost grant may be missing
+ * in the bucket, but no caller has these tokens. A cancelled spend no longer counts.
  *
  * The counted spends determine the earliest TAT that the bucket may have. With an earlier TAT, the
  * bucket would grant a token twice, which must never happen:
@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * Records what the servers charged and what the callers received, and judges that no bucket grants
- * more tokens than its limit. Not thread-safe.
+ * Records what the servers charged and what the callers received, and reports a violation if a
+ * bucket grants more tokens than its limit. Not thread-safe.
  */
 final class Reference {
 
@@ -65,8 +65,8 @@ final class Reference {
    * Creates a reference without any charge.
    *
    * @param conditions the events that can happen in the world
-   * @param afterwardsNanos the longest time between a call and a second call that follows from it,
-   *     such as the withdrawal of its tokens
+   * @param afterwardsNanos the longest time between a call and a call that it causes, such as the
+   *     refund of a denied batch
    */
   Reference(World world, Conditions conditions, long afterwardsNanos) {
     this.world = world;
@@ -175,7 +175,7 @@ final class Reference {
     }
   }
 
-  /** Converts a spend of "up to n" tokens to a spend of the tokens that the server charged. */
+  /** Converts a spend of "up to n" tokens to a spend of the number of charged tokens. */
   private static Charge asSpend(Charge asked, long nowNanos, long tatNanos, long afterNanos) {
     if (asked.op() != Op.SPEND_UP_TO) {
       return asked;
@@ -225,7 +225,7 @@ final class Reference {
     if (charge.op() != Op.RESET && charge.op() != Op.FORGIVE && writes) {
       bucket.allowOutdated(process, tatNanos - afterNanos);
     }
-    // No later call can repeat a withdrawal, unless the TAT returns to the same value by chance.
+    // A withdrawal succeeds at most once, unless the TAT returns to the same value by chance.
     boolean isLast = charge.op() == Op.WITHDRAW && !bucket.cameBackTo(tatNanos);
     if (!isLast && (charge.op() != Op.FORGIVE || writes)) {
       bucket.outdate(process);
@@ -277,7 +277,7 @@ final class Reference {
   }
 
   /**
-   * Returns whether the answer to a refund contradicts the recorded refunds.
+   * Returns whether a refund's answer matches no recorded refund.
    *
    * @param isExact whether the recorded amount must equal the amount in the answer
    */
@@ -295,12 +295,12 @@ final class Reference {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
-  /** Records that the clock of a process stepped. With client clocks, buckets use this clock. */
+  /** Records that the clock of a process stepped, which buckets with client clocks use. */
   void clockOfAProcessStepped() {
     processClockStepped = world.now();
   }
 
-  /** Returns whether a clock that buckets use has stepped recently. */
+  /** Returns whether the clock of a server or a process has stepped recently. */
   private boolean anyClockWasStepped() {
     return clocksWereStepped()
         || (clientClocks && world.now() - processClockStepped < Fleet.CLOCK_STEP_REMEMBERED_NANOS);
@@ -316,7 +316,7 @@ final class Reference {
     return known != null && known.clocksWereStepped();
   }
 
-  /** Records a charge at a replaced master. The new master can grant the same tokens again. */
+  /** Records a charge at an old master. The new master can grant the same tokens again. */
   private void stale(
       Fleet known,
       SimulatedServer server,
@@ -328,14 +328,14 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // This spend does not count, but a lease can hand out the tokens of this spend.
+      // A spend at an old master does not count, but a lease can hand out the spent tokens.
       Entry grant = entry(Kind.SPEND, process, charge, 0, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
       bucket.entries.add(grant);
       bucket.givenBackOnce.spent(charge.incrementNanos());
     }
-    // Delayed calls may still arrive at the replaced master for a while.
+    // After a server fault, delayed calls may still arrive at the old master.
     boolean late = server.lastTrouble() > world.now() - LATE_FAILOVER_NANOS;
     if (!late
         && Long.compareUnsigned(afterNanos, found.tatNanos()) > 0
@@ -364,8 +364,8 @@ final class Reference {
   }
 
   /**
-   * Records a jump of the clock that a server's buckets use. Tokens that were refilled according to
-   * the old time can then be refunded according to the new time, and the reverse.
+   * Records a jump of the clock that a server's buckets use. A token that had refilled by the old
+   * time may not have refilled by the new time, so a refund can return too much or too little.
    *
    * @param nanos the new time minus the old time
    */
@@ -392,7 +392,7 @@ final class Reference {
         });
   }
 
-  /** Records the expiry of a key. The bucket is then full, even if the clock steps back. */
+  /** Records that a key expired, so its bucket is full, even if the clock steps back. */
   void expired(String key) {
     KnownBucket bucket = bucket(key);
     bucket.changed(0, bucket.tatNanos, Gcra.NO_TAT);
@@ -401,7 +401,7 @@ final class Reference {
 
   // Reported by processes
 
-  /** A spend that a caller received, or that belongs to a denied batch. */
+  /** A server's spend that was granted to a caller or belongs to a denied batch. */
   static final class Granted {
     private final String key;
     private final Entry entry;
@@ -417,7 +417,7 @@ final class Reference {
     }
   }
 
-  /** Records that a caller received a grant. Returns the server's spend, null if none matches. */
+  /** Records a grant that a caller received. Returns the server's matching spend; null if none. */
   @Nullable Granted granted(
       Object caller, int process, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
@@ -448,8 +448,8 @@ final class Reference {
   }
 
   /**
-   * Returns the latest spend of a lease since a moment, null if none. Every spend of the process on
-   * this bucket belongs to the lease, because no other call of the process uses the bucket.
+   * Returns the latest spend of a lease since a given moment; null if none. In a simulated process,
+   * no other caller than the lease spends from the lease's bucket.
    */
   @Nullable Granted takenSince(int process, String key, long moment) {
     Granted last = null;
@@ -462,9 +462,9 @@ final class Reference {
   }
 
   /**
-   * Records that a lease handed out a token, which counts as spent now. In two cases, the token
-   * counts as spent at the time of the lease's spend: if it is the first token of the spend, and if
-   * the bucket's clock has stepped since the spend. The lease's own clock does not step.
+   * Records that a lease handed out a token, which counts as spent now. The first token of a
+   * lease's spend counts at the time of the spend. If the bucket's clock has stepped since the
+   * spend, every token counts at the time of the spend, since the lease's own clock does not step.
    *
    * @param isFirst whether the token is the first token of the spend
    */
@@ -486,15 +486,14 @@ final class Reference {
   }
 
   /**
-   * Judges the moment at which a waiting caller is admitted. The buckets must have refilled the
-   * caller's tokens, after the tokens of all callers that were admitted earlier. The caller must be
-   * admitted as soon as its last token is refilled.
+   * Checks when a waiting caller is admitted: as soon as its last token has refilled, and not
+   * earlier. A bucket refills the tokens of earlier callers first.
    *
    * @param isWhole whether the servers' spends for all transactions are known; if not, the moment
    *     of the last spend is unknown
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
-    long lastMoment = 0; // the wait begins after the last server has answered
+    long lastMoment = 0; // the caller waits only after the last server has answered
     long longestNanos = 0;
     for (Map.Entry<Transaction, Granted> one : all.entrySet()) {
       Quota quota = one.getKey().quota();
@@ -525,7 +524,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // A later refund can admit the caller earlier. A reset does not change the caller's turn.
+    // A later refund may admit the caller earlier, but a later reset does not.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -547,8 +546,8 @@ final class Reference {
   }
 
   /**
-   * Requires that the tokens of all callers that gave up are back in a bucket. Only one process may
-   * use the bucket, and no call on the bucket may be in flight.
+   * Requires that a bucket has received a refund for every caller that gave up. Only one process
+   * may use the bucket, and no call on the bucket may be in flight.
    */
   void requireNothingLost(Object caller, String key) {
     KnownBucket bucket = bucket(key);
@@ -563,7 +562,7 @@ final class Reference {
     }
   }
 
-  /** Returns a server's spend for a batch that another server denied, null if none. */
+  /** Returns a server's spend for a batch that another server denied; null if there is none. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
     for (Entry entry : bucket(key).entries) {
@@ -580,11 +579,11 @@ final class Reference {
   }
 
   /**
-   * Requires that the bucket has the tokens of a spend back, except for the refilled tokens. Does
-   * nothing if a caller still has the tokens, or if anything else lowered the TAT since the spend.
+   * Requires that the tokens of a spend were refunded, except for tokens that have refilled. Does
+   * nothing if a caller still has the tokens, or if another event lowered the TAT since the spend.
    *
-   * @param by the process that returned the tokens
-   * @param begun the moment at which the process began to return the tokens
+   * @param by the process that made the refund
+   * @param begun the moment at which the process began to send the refund
    */
   void requireGivenBack(Object caller, int by, Granted granted, long begun) {
     if (granted.entry.wasQuiet) {
@@ -598,9 +597,9 @@ final class Reference {
     if (entry.counts) {
       return;
     }
-    // A cancellation since this spend could arrive at the server too late: when its tokens were
-    // refilled. It returned nothing, but the process still counted its tokens as returned, and so
-    // assumed an earlier TAT for this spend.
+    // A later cancellation may have reached the server after its tokens had refilled, and so
+    // refunded nothing. The process nevertheless counted the cancelled tokens as refunded, and
+    // computed too early a TAT for this spend.
     long movedNanos =
         bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;
@@ -616,7 +615,7 @@ final class Reference {
         && last.moment() >= begun
         && last.process() == by) {
       long dueNanos = Math.min(entry.nanos, entry.afterNanos - last.nowNanos());
-      // The process computes the refilled tokens by its own clock, which can drift.
+      // The process uses its own clock, which can drift, to compute the refilled tokens.
       long leastNanos = dueNanos - driftNanos(entry.moment) - movedNanos;
       if (last.nanos() > dueNanos || last.nanos() < leastNanos) {
         world.violated(
@@ -638,9 +637,9 @@ final class Reference {
   }
 
   /**
-   * Records that a caller cancels a spend, which then no longer counts. A reset can separate two
-   * spends of one process that look the same. In this case, the later spend is cancelled, because
-   * the earlier spend no longer affects the TAT.
+   * Records that a caller cancels a spend, which no longer counts. Two spends of a process can have
+   * equal answers if a reset happened between the spends. Of two spends with equal answers, this
+   * method cancels the later spend, because the reset removed the earlier spend from the TAT.
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
@@ -652,8 +651,7 @@ final class Reference {
   }
 
   /**
-   * Records that a caller keeps a part of a spend. The part then counts at the position of the
-   * spend.
+   * Records that a caller keeps only a part of a spend, so only this part counts as spent.
    *
    * @param kept the number of tokens that the caller keeps
    * @param tokens the number of tokens of the spend
@@ -686,12 +684,12 @@ final class Reference {
     return last;
   }
 
-  /** Returns the server's time of a process's latest charge on a bucket, null if none. */
+  /** Returns the server time at which a bucket was last charged by a process; null if never. */
   @Nullable Long askedAt(int process, String key) {
     return bucket(key).askedAt.get(process);
   }
 
-  /** Returns whether a process has spent an amount from a bucket since a moment. */
+  /** Returns whether a process has spent {@code nanos} from a bucket since a given moment. */
   boolean wasSpentSince(int process, String key, long nanos, long moment) {
     return bucket(key).entries.stream()
         .anyMatch(
@@ -710,7 +708,7 @@ final class Reference {
             .filter(one -> one.key.equals(key))
             .mapToInt(one -> one.entry.lowerings)
             .min()
-            .orElse(KnownBucket.UNKNOWN); // a replaced master decided the spend
+            .orElse(KnownBucket.UNKNOWN); // an old master decided the spend
     long nanos = part.intervalNanos() * part.transaction().cost();
     bucket(key).receipts.add(new KnownBucket.Shown(process, part.untilNanos(), nanos, lowerings));
   }
@@ -733,21 +731,21 @@ final class Reference {
     return bucket(key).everWritten;
   }
 
-  /** Returns whether a bucket is almost full: its TAT is less than a minute ahead of its clock. */
+  /** Returns whether a bucket's TAT is less than a minute ahead of the bucket's clock. */
   boolean isFull(String key) {
     KnownBucket bucket = bucket(key);
     return bucket.tatNanos - bucket.nowNanos() < CLOCKS_APART_NANOS;
   }
 
-  /** Returns whether a bucket has had a TAT at any time since a moment. */
+  /** Returns whether a bucket's TAT had the given value at any time since a given moment. */
   boolean showed(String key, long tatNanos, long since) {
     return bucket(key).showed(tatNanos, since);
   }
 
   /**
-   * Returns the moment of a process's last spend from a bucket before the given moment, {@code
-   * Long.MIN_VALUE} if none. The process must forget older denials of the bucket as soon as the
-   * spend is answered or has timed out.
+   * Returns the moment of a process's last spend from a bucket before the given moment; {@code
+   * Long.MIN_VALUE} if none. When the spend ends, the process must forget the bucket's denials from
+   * before the spend.
    */
   long spentBefore(int process, String key, long moment) {
     return bucket(key).spentBefore(process, moment);
@@ -771,27 +769,27 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a refund or cancellation failed. The call can still arrive at the server. */
+  /** Records that a refund or cancellation failed, which can still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }
 
   /**
-   * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not learn that
-   * the call arrived. This is the case if all callers of the call stopped waiting, and for a while
-   * after a failed call, because a later caller can share the failed call.
+   * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not know that
+   * the call arrived. A process does not know of an arrival if no caller waits for the call, or if
+   * a call on the bucket failed recently.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);
     return by.isAbandoned || lostNanos <= conditions.latestEndNanos() ? Entry.NOBODY : by.process;
   }
 
-  /** Returns whether a process or a fault has lowered a bucket's TAT since a moment. */
+  /** Returns whether a process or a fault has lowered a bucket's TAT since a given moment. */
   boolean wasLoosened(String key, long since) {
     return bucket(key).loosened.values().stream().anyMatch(moment -> moment > since);
   }
 
-  /** Returns whether a fault, or a process but {@code butBy}, has lowered a TAT since a moment. */
+  /** Returns whether anything but process {@code butBy} has lowered a TAT since a given moment. */
   boolean wasLoosened(String key, int butBy, long since) {
     return bucket(key).loosened.entrySet().stream()
         .anyMatch(one -> one.getKey() != butBy && one.getValue() > since);
@@ -805,12 +803,12 @@ final class Reference {
     return bucket(key).forgaveAt.getOrDefault(process, Long.MIN_VALUE) >= since;
   }
 
-  /** Records an error that promised "nothing was charged": the bucket must not change any more. */
+  /** Records an error that said "nothing was charged", so the bucket must not change afterwards. */
   void promised(String caller, String key) {
     bucket(key).promise = caller;
   }
 
-  /** Returns whether a bucket would have denied a spend at any time since a moment. */
+  /** Returns whether a bucket would have denied a spend at any time since a given moment. */
   boolean denied(String key, long incrementNanos, long offsetNanos, long since) {
     return bucket(key).denied(incrementNanos, offsetNanos, since);
   }

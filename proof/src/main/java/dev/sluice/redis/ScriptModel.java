@@ -19,7 +19,7 @@ final class ScriptModel {
 
   private static final long NANOS_PER_SECOND = 1_000_000_000;
   private static final long NANOS_PER_MILLI = 1_000_000;
-  // Two forms of a group of charges in the argument:
+  // The two encodings of a group of charges in the script's argument:
   private static final int SPENDS = 0; // each charge is a spend
   private static final int LONG = 2; // each increment and offset has seconds and nanoseconds
   private static final Op[] ACTS = {
@@ -34,7 +34,7 @@ final class ScriptModel {
     /** Returns the server's time in nanoseconds, rounded down to a microsecond. */
     long timeNanos();
 
-    /** Returns the value of a key, null for none. */
+    /** Returns the value of a key; null for a missing key. */
     @Nullable String get(String key);
 
     /**

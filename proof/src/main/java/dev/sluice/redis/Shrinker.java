@@ -6,8 +6,8 @@ import java.util.List;
 import java.util.function.Predicate;
 
 /**
- * Simplifies a failing plan as long as the plan still fails. Removes steps, first in large and then
- * in small groups (delta debugging, Zeller 1999). Then removes processes, and sets settings to 0.
+ * Simplifies a failing plan as long as the plan still fails. The shrinker removes steps in ever
+ * smaller groups (delta debugging, Zeller 1999), removes processes, and sets settings to 0.
  */
 final class Shrinker {
 
@@ -20,7 +20,7 @@ final class Shrinker {
     return withSettingsOff(withFewerProcesses(shorter, stillFails), stillFails);
   }
 
-  /** Moves the steps of one process to another, if the plan then still fails in the same way. */
+  /** Moves one process's steps to another process, if the new plan fails in the same way. */
   private static Plan withFewerProcesses(Plan failing, Predicate<Plan> stillFails) {
     Plan plan = failing;
     for (int process = plan.processes() - 1; process >= 0 && plan.processes() > 1; process--) {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-/** A clock of a server or process. It can be ahead, drift and step. Not thread-safe. */
+/**
+ * A simulated clock of a server or process, which can be wrong, drift and step. Not thread-safe.
+ */
 final class SimulatedClock {
 
   private static final long MILLION = 1_000_000;
@@ -28,7 +30,7 @@ final class SimulatedClock {
     return anchorNanos + since + since / MILLION * driftPpm;
   }
 
-  /** Returns the moment at which the clock will show a time, if the clock does not step before. */
+  /** Returns the moment at which the clock will show a time, if the clock does not step. */
   long whenItShows(long nanos) {
     long wanted = nanos - anchorNanos;
     long moment = anchorWorld + wanted - wanted / MILLION * driftPpm;

@@ -101,7 +101,7 @@ final class SimulatedConnection implements Connection {
     return new Sent(new Command(whole, keys, argument));
   }
 
-  /** Sends an SQL statement. Returns the only row of the result. */
+  /** Sends an SQL statement. Returns the only row of the statement's result. */
   CompletableFuture<List<Object>> ask(Command query) {
     Sent sent = new Sent(query);
     sent.send();
@@ -174,7 +174,7 @@ final class SimulatedConnection implements Connection {
     return open && !answers;
   }
 
-  /** Closes the connection on the server's side. The client notices this after a time. */
+  /** Closes the connection on the server's side, which the client notices after {@code nanos}. */
   void brokenByServer(long nanos) {
     answers = false;
     world.after(nanos, io, () -> brokenForClient("Connection reset by peer"));
@@ -287,7 +287,7 @@ final class SimulatedConnection implements Connection {
       command.abandon();
       typed.cancel(false);
       answer.cancel(false);
-      // A request that was sent stays in outstanding, because its answer still arrives.
+      // A cancelled request that was sent stays in `outstanding`, because its answer still arrives.
     }
   }
 

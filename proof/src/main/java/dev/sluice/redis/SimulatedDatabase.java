@@ -27,12 +27,12 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This is a model of the functions in buckets.sql. A call locks all existing rows of its buckets, in
- * the order of their keys, and then inserts the missing rows in the same order. If another
+ * The class simulates the functions in buckets.sql. A call locks all existing rows of its buckets,
+ * in the order of their keys, and then inserts the missing rows in the same order. If another
  * transaction has locked or inserted a row, the call waits for this row until the lock time-out. If
- * another call inserts a row before this call does, this call ends without a decision. When the call
- * has locked all rows, it reads the clock and decides. It keeps the locks until the commit ends.
- * Nobody can cancel the call after its decision.
+ * another call inserts a missing row first, the call ends without a decision. A call that has
+ * locked all rows reads the clock and decides. The call keeps the locks until the commit ends. A
+ * call cannot be cancelled after its decision.
  */
 
 /** The transactions of a simulated PostgreSQL server, and the rows that they have locked. */
@@ -82,7 +82,7 @@ final class SimulatedDatabase {
     /**
      * Creates an execution.
      *
-     * @param preparedAt the moment at which the session prepared the statement, 0 if it did not
+     * @param preparedAt the moment at which the session prepared the statement; 0 if unprepared
      */
     Query(String sql, Object[] parameters, long preparedAt) {
       super(false, keys(sql, parameters), new byte[0]);
@@ -126,7 +126,7 @@ final class SimulatedDatabase {
 
   // Faults
 
-  /** Locks a group of rows for a time, as a transaction of another user does. */
+  /** Locks a group of rows for {@code nanos}, as a transaction of another user does. */
   void lockRows(int part, long nanos) {
     lockedUntil[part % PARTS] = Math.max(lockedUntil[part % PARTS], world.now() + nanos);
     locksLast = Math.max(locksLast, lockedUntil[part % PARTS]);
@@ -138,12 +138,12 @@ final class SimulatedDatabase {
     return locksLast;
   }
 
-  /** Refuses all statements that write for a time, as a read-only database does. */
+  /** Refuses all writing statements for {@code nanos}, as a read-only database does. */
   void beReadOnly(long nanos) {
     readOnlyUntil = world.now() + nanos;
   }
 
-  /** Refuses all calls that charge for a time, as a database without disk space does. */
+  /** Refuses all charging calls for {@code nanos}, as a database without disk space does. */
   void fillDisk(long nanos) {
     fullUntil = world.now() + nanos;
   }
@@ -165,8 +165,8 @@ final class SimulatedDatabase {
   }
 
   /**
-   * Commits all calls that have decided. A commit releases rows, so that further calls can decide.
-   * Commits these calls, too.
+   * Commits all calls that have decided. Each commit unlocks rows, so that further calls decide;
+   * this method also commits the further calls.
    */
   void finishCommits() {
     List<Transaction> decided;
@@ -330,7 +330,7 @@ final class SimulatedDatabase {
       }
     }
 
-    /** Locks further rows, until the call decides or has to wait for a row. */
+    /** Locks further rows until the call decides or must wait for a row. */
     void goOn() {
       while (!decided && !late) {
         if (seen.isEmpty() && missing.isEmpty()) {
@@ -410,7 +410,7 @@ final class SimulatedDatabase {
       reference.decided(by, charge, nowNanos, tatNanos, afterNanos);
     }
 
-    /** Commits after a while, unless the transaction is rolled back before. */
+    /** Commits the transaction after a while, unless a rollback ends the transaction first. */
     private void commit(List<Object> row, List<Runnable> changes) {
       decided = true;
       finish =

@@ -23,7 +23,7 @@ import org.postgresql.util.ServerErrorMessage;
 
 /**
  * A simulated PostgreSQL driver for one process. Implements only the JDBC methods that Sluice
- * calls. Only a {@link SimulatedThread} may call a method that waits for the database.
+ * calls. Only a {@link SimulatedThread} is allowed to call a method that waits for the database.
  */
 final class SimulatedDriver {
 

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.LongSupplier;
 
-/** The leases of one process. The process's callers take single tokens. Not thread-safe. */
+/** The leases of one process, whose callers take one token at a time. Not thread-safe. */
 final class SimulatedLeases {
 
   private static final int TOKENS = 3;
@@ -111,7 +111,7 @@ final class SimulatedLeases {
     }
   }
 
-  /** Judges a denial by the lease: at least one of its buckets must have had no token. */
+  /** Checks a lease's denial: at least one bucket of the lease must have had no token. */
   private void requireDenied(Operation operation, List<Before> before) {
     Conditions conditions = calls.conditions;
     boolean isPlain =
@@ -132,11 +132,11 @@ final class SimulatedLeases {
     Reference reference = calls.reference;
     String key = one.bucketKey();
     Quota quota = one.quota();
-    // A denied lease asks no server until retryIn has passed since it received the denial.
+    // A lease that was denied sends no call until retryIn has passed since the denial arrived.
     long since = operation.start() - calls.conditions.driftNanos() - calls.roundTrip();
     return quota != null
         && reference.version(key) == before.version
-        // The lease may still remember a denial from before another process returned tokens.
+        // The lease may remember a denial from before another process's refund.
         && !reference.wasLoosened(key, since - Conditions.DENIALS_NANOS)
         // A penalty can end while the answer is in flight.
         && !operation.isPenalized(one, before.nowNanos)

@@ -14,8 +14,9 @@ import java.util.ArrayList;
 import java.util.List;
 
 /**
- * The limits of all simulated runs. A and B have several sizes. Z refills one token an hour. S and
- * V have several quotas. Callers can wait for tokens of W and V.
+ * The limits of all simulated runs. The limits A and B exist in several sizes. The limit Z refills
+ * one token an hour. The limits S and V have several quotas. Callers can wait for tokens of the
+ * limits W and V.
  */
 final class SimulatedLimits {
 

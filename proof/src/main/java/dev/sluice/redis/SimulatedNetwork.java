@@ -97,7 +97,7 @@ final class SimulatedNetwork implements Connector {
     failedWithError = world.now();
   }
 
-  /** Records that this process now uses another master for some slots of a Cluster. */
+  /** Records that this process uses a new master for some slots of a Cluster. */
   void learnedOfMasters() {
     mastersSince = world.now();
   }
@@ -108,9 +108,9 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Returns whether this process recently had a fault of its network or timers that explains failed
-   * calls to a server. A cut that the client did not notice explains failures for ten times as
-   * long, because the store replaces the connection only after several calls have timed out.
+   * Returns whether a recent fault of the process's network or timers explains failed calls to a
+   * server. A cut that the client did not notice explains failures for ten times {@code nanos},
+   * because the store replaces the connection only after several calls have timed out.
    */
   boolean hadTroubleWith(SimulatedServer server, long nanos) {
     return connections.stream().anyMatch(one -> one.server() == server && one.isSilent())
@@ -141,8 +141,8 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Reports a sent call. Ignores a repetition with the whole script, because the first attempt was
-   * already reported.
+   * Reports a sent call. Ignores a call that is repeated with the whole script, because its first
+   * attempt was already reported.
    */
   void sends(SimulatedServer.Command command) {
     if (!command.isWhole()) {
@@ -218,7 +218,7 @@ final class SimulatedNetwork implements Connector {
     PendingConnection<C> connected = new PendingConnection<>(attempt::waits);
     Consumer<Throwable> fails =
         failure -> {
-          boolean calls = connected.waiting() > 1; // the store itself always has one stage
+          boolean calls = connected.waiting() > 1; // the store itself always adds one stage
           if (connected.completeExceptionally(failure)) {
             attempt.failed(calls);
           }

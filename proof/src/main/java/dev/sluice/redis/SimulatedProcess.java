@@ -64,7 +64,7 @@ final class SimulatedProcess {
   private final SimulatedLeases leases;
   private @Nullable Held heldToTheEnd;
   private boolean spentToTheEnd;
-  private boolean forgets; // whether further calls made the limiter forget unclosed reservations
+  private boolean forgets; // whether the limiter no longer tracks unclosed reservations
 
   SimulatedProcess(int index, Plan plan, World world, Fleet fleet, Reference reference, Dice dice) {
     this.index = index;
@@ -351,7 +351,7 @@ final class SimulatedProcess {
     reference.clockOfAProcessStepped();
   }
 
-  /** Sends a batch on two buckets: one that OBSERVE checks, and one that is empty for an hour. */
+  /** Sends a batch on a bucket that OBSERVE checks and on a bucket that is empty for an hour. */
   private void deniedBatch(int partner) {
     callers.batch(
         List.of(
@@ -394,8 +394,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Sends calls to all servers that the final checks use. If a connection is silent, these calls
-   * time out, so that the store replaces the connection.
+   * Sends calls to all servers that the final checks use. Calls on a silent connection time out, so
+   * that the store replaces the connection.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);
@@ -405,14 +405,12 @@ final class SimulatedProcess {
     }
   }
 
-  /**
-   * Returns whether the limiter still tracks a bucket, except for the reservation held to the end.
-   */
+  /** Returns whether the limiter tracks a bucket other than that of the last open reservation. */
   boolean follows() {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Refunds to unused buckets, so that all parts of the limiter's table forget old refunds. */
+  /** Refunds to unused buckets, so that the limiter removes old refunds from its whole table. */
   void giveBackElsewhere() {
     for (int i = 0; i < GIVEN_BACK; i++) {
       calls.nextStep();
@@ -440,7 +438,8 @@ final class SimulatedProcess {
     }
     int open = openStretches();
     require(open == 0, () -> "tracks " + open + " reservations that nobody holds");
-    // In a Cluster, the client library connects. A database has several connections per process.
+    // In a Cluster, the client library opens the connections. A database has several connections
+    // per process.
     boolean isOwn =
         fleet.topology != Fleet.Topology.CLUSTER && fleet.topology != Fleet.Topology.DATABASE;
     require(!(isOwn && network.hasTooMany()), () -> "has two connections to a server");
@@ -455,7 +454,7 @@ final class SimulatedProcess {
     String wrongWaits = limiterWatch.wrongWaits(calls.passed(), calls.gaveUpWaiting());
     require(wrongWaits == null, () -> String.valueOf(wrongWaits));
     require(time.pending() == 0, () -> "has " + time.pending() + " alarms");
-    // With Sentinel, each process polls the Sentinels for the master's address.
+    // With Sentinel, a timer in each process polls the Sentinels for the master's address.
     boolean asksSentinel = fleet.topology == Fleet.Topology.SENTINEL;
     require(
         timing.pending() <= (asksSentinel ? 2 : 0), () -> "has " + timing.pending() + " timers");
@@ -476,7 +475,7 @@ final class SimulatedProcess {
   }
 
   /**
-   * Requires that a caller waits. Otherwise, closing the store with a waiting caller is untested.
+   * Requires that a caller waits, so that the run tests closing the store with a waiting caller.
    */
   void requireInLine() {
     if (Insides.waiting(limiter) == 0) {
@@ -498,7 +497,7 @@ final class SimulatedProcess {
     store.close();
   }
 
-  /** Requires that all calls ended, and that closing the store waited for returned tokens. */
+  /** Requires that all calls ended, and that closing the store waited for refunds in flight. */
   void requireClosed() {
     require(
         calls.outstanding() == 0,

@@ -144,7 +144,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Returns the end of the server's last fault. During a fault, the end can be in the future. */
+  /** Returns the moment at which the server's last fault ends, which can be in the future. */
   long lastTrouble() {
     SimulatedDatabase own = database;
     return LongStream.of(
@@ -182,12 +182,12 @@ final class SimulatedServer {
     return up && refuses && world.now() - refusesSince > 100_000_000;
   }
 
-  /** Returns whether the server has refused all calls since a moment. */
+  /** Returns whether the server has refused all calls since a given moment. */
   boolean refusedAll(long since) {
     return world.now() < refusesUntil && refusesSince <= since;
   }
 
-  /** Returns whether the server may have refused a call with several keys since a moment. */
+  /** Returns whether the server may have refused a multi-key call since a given moment. */
   boolean refusedSeveral(long since) {
     return refusesSeveralUntil > since;
   }
@@ -199,7 +199,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Refuses calls with several keys for a time, as a Cluster does while their slot moves. */
+  /** Refuses multi-key calls for {@code nanos}, as a Cluster does while a slot moves. */
   void refuseSeveralKeys(long nanos) {
     refusesSeveralUntil = world.now() + nanos;
   }
@@ -211,7 +211,7 @@ final class SimulatedServer {
     }
   }
 
-  /** Kills the server. Its connections close, and messages in flight are lost. */
+  /** Kills the server. The server's connections close, and messages in flight are lost. */
   void kill(boolean keepsData, long downNanos) {
     up = false;
     life++;
@@ -245,7 +245,7 @@ final class SimulatedServer {
     trouble();
   }
 
-  /** Reports to the reference which keys of the old master this new master does not have. */
+  /** Reports the keys of the old master that this new master lacks to the {@link Reference}. */
   void tookOverFrom(SimulatedServer master) {
     master.keys.forEach(
         (key, stored) -> {
@@ -280,7 +280,7 @@ final class SimulatedServer {
   /**
    * Moves keys to another server.
    *
-   * @param which removes the keys that stay from a given map
+   * @param which removes the keys that this server keeps from a given map
    */
   void migrate(SimulatedServer to, Consumer<Map<String, ?>> which) {
     Map<String, Stored> moving = new HashMap<>(keys);
@@ -359,7 +359,7 @@ final class SimulatedServer {
       return new Command(false, new byte[0][], new byte[0]);
     }
 
-    /** Sets the moment until which the command counts as prompt. */
+    /** Sets the latest arrival at which the command counts as not delayed. */
     void leavesUntil(long moment) {
       promptUntil = moment;
     }
@@ -378,7 +378,7 @@ final class SimulatedServer {
       return abandoned;
     }
 
-    /** Returns whether a command that arrives at a moment is prompt. */
+    /** Returns whether a command that arrives at the given moment was not delayed. */
     boolean isPromptAt(long moment) {
       return moment <= promptUntil;
     }

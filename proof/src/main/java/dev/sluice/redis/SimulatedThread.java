@@ -8,9 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * A store's thread that blocks while it waits for a database. It is a real thread of the JVM, but
- * it runs only within an event of the world, and the world waits meanwhile. When the thread blocks,
- * its event ends.
+ * A store's thread that blocks while it waits for a database. A simulated thread is a real thread
+ * of the JVM that runs only within an event of the {@link World}. The world waits until the thread
+ * blocks, which ends the event.
  */
 final class SimulatedThread extends Thread implements StoreThread {
 
@@ -56,7 +56,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     wake();
   }
 
-  /** Makes the thread soon check again whether its wait is over. */
+  /** Makes the blocked thread soon check again whether it can continue. */
   void wake() {
     continueAt(world.now() + dice.between(1_000, 30_000));
   }
@@ -91,7 +91,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     }
   }
 
-  /** Blocks this thread until a condition is true, but not beyond a moment. */
+  /** Blocks this thread until a condition is true, at the latest until the given moment. */
   void await(BooleanSupplier done, long moment) throws InterruptedException {
     while (!done.getAsBoolean() && world.now() < moment && !hurries && !interrupted) {
       pause(moment);
@@ -103,8 +103,8 @@ final class SimulatedThread extends Thread implements StoreThread {
   }
 
   /**
-   * Blocks this thread until a condition is true, but not beyond a moment. Ignores interrupts, as a
-   * read from a socket does. Returns whether the condition is true.
+   * Blocks this thread until a condition is true, at the latest until the given moment. Ignores
+   * interrupts, as a read from a socket does. Returns whether the condition is true.
    */
   boolean awaitAnswer(BooleanSupplier done, long moment) {
     while (!done.getAsBoolean() && world.now() < moment && !hurries) {
@@ -124,7 +124,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     return over;
   }
 
-  /** Lets the thread of a closed store run to its end. It then no longer blocks. */
+  /** Runs the thread of a closed store to its end, without blocking it again. */
   void end() {
     hurries = true;
     if (begun && !over) {

@@ -7,7 +7,7 @@ import dev.sluice.store.TimeSource;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;
 
-/** The clock and the alarms by which the callers of a process wait. Not thread-safe. */
+/** The clock and the alarms that a limiter uses to wait on behalf of callers. Not thread-safe. */
 final class SimulatedTime implements TimeSource {
 
   private final World world;

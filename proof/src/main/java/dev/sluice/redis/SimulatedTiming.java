@@ -60,12 +60,12 @@ final class SimulatedTiming implements Timing {
     return clock.nanos() - clock.at(0);
   }
 
-  /** Returns the moment at which a duration has passed by the process's clock. */
+  /** Returns the moment at which the process's clock has advanced by a duration. */
   private long over(long nanos) {
     return clock.whenItShows(clock.nanos() + Math.max(nanos, 0));
   }
 
-  /** Runs a task after a time, at most 0.1 ms late. */
+  /** Runs a task after {@code nanos}, at most 0.1 ms late. */
   @Override
   public void after(long nanos, Runnable task) {
     if (closed) {

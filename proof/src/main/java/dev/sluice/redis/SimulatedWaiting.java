@@ -5,7 +5,7 @@ import dev.sluice.Insides;
 import java.util.concurrent.CompletableFuture;
 import java.util.function.BooleanSupplier;
 
-/** Blocks the callers of a process. Meanwhile, the world runs further events. Not thread-safe. */
+/** Blocks a caller of a process by running further events of the {@link World}. Not thread-safe. */
 final class SimulatedWaiting implements Insides.Waiting {
 
   private static final long LONGEST_NANOS = 60_000_000_000L;

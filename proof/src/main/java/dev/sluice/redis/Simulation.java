@@ -52,7 +52,7 @@ final class Simulation {
   /**
    * The result of a run.
    *
-   * @param violation the first violation, null for none
+   * @param violation the first violation; null if there is none
    * @param history the logged events; empty if the run kept no history
    */
   record Result(@Nullable String violation, long steps, List<String> history) {}
@@ -108,8 +108,8 @@ final class Simulation {
   }
 
   /**
-   * Waits until the limiters may forget all refunds, which they remember for a minute. Further
-   * calls must then make the limiters forget the refunds.
+   * Waits for a minute, after which limiters no longer need to track refunds. After the minute,
+   * further calls must make the limiters remove all refunds.
    */
   private void linger() {
     world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);

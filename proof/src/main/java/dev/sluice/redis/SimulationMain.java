@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
 /**
  * The command {@code ./sluice prove simulation}. Runs random plans, one seed after the other, until
  * a run violates an invariant or the time is over. After a violation, the exit code is 1, and the
- * last line of the output is the seed. Otherwise, the exit code is 0.
+ * last line of the output is the seed. Without a violation, the exit code is 0.
  */
 public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** With fewer steps, the program prints a warning: 1.4 million steps missed 3 planted faults. */
+  /** A run with fewer steps prints a warning: 1.4 million steps missed 3 planted faults. */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -326,8 +326,8 @@ public final class SimulationMain {
 
   /**
    * Returns the kind of a violation: its text without numbers, without the call's transactions, and
-   * without the answer. The shrinker keeps the kind, so that it does not end with another
-   * violation.
+   * without the answer. The shrinker only accepts a plan whose violation has the same kind as the
+   * first violation.
    */
   static String kind(@Nullable String violation) {
     if (violation == null) {

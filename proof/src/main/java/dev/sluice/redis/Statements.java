@@ -7,15 +7,14 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Recomputes the fields of a decision from its TAT and its limit. Uses none of the product's
- * arithmetic.
+ * Recomputes the fields of a decision from the TAT and the limit, without Sluice's own arithmetic.
  */
 final class Statements {
 
   private Statements() {}
 
   /**
-   * Returns the violation of a decision on one bucket, null for none.
+   * Returns a description if a decision on one bucket is wrong, otherwise null.
    *
    * @param waitNanos the longest time for which the caller waits for tokens
    * @param unspent whether the bucket had enough tokens, but another bucket denied the batch
@@ -49,7 +48,7 @@ final class Statements {
     return null;
   }
 
-  /** Returns the violation of the number of tokens that a spend took, null for none. */
+  /** Returns a description if a spend took a wrong number of tokens, otherwise null. */
   static @Nullable String wrongTaken(Decision decision, Quota quota, long most) {
     long intervalNanos = quota.period().toNanos() / quota.count();
     long foundNanos = decision.resetInNanos() - intervalNanos * decision.taken();
@@ -60,7 +59,7 @@ final class Statements {
         : "took " + decision.taken() + " tokens instead of " + right;
   }
 
-  /** Returns the violation of the answer to a refund on one bucket, null for none. */
+  /** Returns a description if the answer to a refund on one bucket is wrong, otherwise null. */
   static @Nullable String wrongRefund(Decision part, Quota quota) {
     long intervalNanos = quota.period().toNanos() / quota.count();
     long depthNanos = intervalNanos * quota.burst();
@@ -71,7 +70,7 @@ final class Statements {
     return part.retryInNanos() == 0 ? null : "reports a retryIn after a refund";
   }
 
-  /** Returns the violation of a batch's decision, given the decisions of its parts; or null. */
+  /** Returns a description if a batch's decision contradicts its parts, otherwise null. */
   static @Nullable String wrong(Decision batch, List<Decision> parts) {
     boolean allowed = parts.stream().allMatch(Decision::allowed);
     if (batch.allowed() != allowed) {

@@ -11,11 +11,11 @@ import java.util.Locale;
  *
  * @param at the time in nanoseconds since the start of the run
  * @param process the number of the process
- * @param numbers further values, which {@link Kind} lists for each kind
+ * @param numbers the parameters of the step, which {@link Kind} lists for each kind
  */
 record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
-  /** The kinds of steps. The comment of each kind lists the numbers of its step. */
+  /** The kinds of steps. The comment of each kind lists the parameters of a step. */
   enum Kind {
     /** limit, id, cost. */
     SPEND,
@@ -27,7 +27,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     SPEND_BLOCKING,
     /** limit, id, cost. */
     CHECK,
-    /** the numbers of {@link #MIXED_BATCH}. */
+    /** the parameters of {@link #MIXED_BATCH}. */
     CHECK_BATCH,
     /** limit, id, cost. */
     REFUND,
@@ -44,13 +44,13 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     MIXED_BATCH,
     /** first id, number of transactions, cost of each. */
     REFUND_BATCH,
-    /** the numbers of {@link #MIXED_BATCH}. */
+    /** the parameters of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
     /** first id, number of transactions, 1. */
     RESET_BATCH,
     /** id that OBSERVE checks, number of the empty bucket that denies the batch. */
     DENIED_BATCH,
-    /** number of a bucket, which is empty from now on. */
+    /** number of a bucket to empty. */
     DRAIN,
     /** id of the bucket to check. */
     OBSERVE,
@@ -68,11 +68,11 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     RESERVE_BATCH,
     /** limit, id, cost, milliseconds until a synchronous cancellation. */
     RESERVE_BLOCKING,
-    /** limit, id, cost, milliseconds until a cancellation by receipt, number of its process. */
+    /** limit, id, cost, milliseconds until a cancellation by receipt, cancelling process. */
     RESERVE_ELSEWHERE,
     /** limit, id, cost, milliseconds until the settlement, the true cost. */
     RESERVE_SETTLED,
-    /** number of the limits that this process uses from now on. */
+    /** number of the set of limits that this process uses from now on. */
     LIMITS,
     /** shared id, burst of the id's override from now on (0: no override). */
     OVERRIDES,
@@ -87,7 +87,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      * for the limit with several quotas (0 if absent).
      */
     ACQUIRE,
-    /** the numbers of {@link #ACQUIRE}; the call is synchronous. */
+    /** the parameters of {@link #ACQUIRE}; the call is synchronous. */
     ACQUIRE_BLOCKING,
     /**
      * first id, number of transactions, cost of each, longest wait in milliseconds, microseconds
@@ -129,8 +129,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** server, milliseconds by which the replica lags from now on. */
     LAG,
     /**
-     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if the clients of
-     * the old master then stay connected (0 if absent).
+     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if clients stay
+     * connected to the old master (0 if absent).
      */
     FAIL_OVER,
     /** milliseconds for which no Sentinel answers. */

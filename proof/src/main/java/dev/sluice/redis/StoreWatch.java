@@ -11,8 +11,8 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store's observer that judges the store's circuit breakers. Throws an exception when the plan
- * says so, because a user's observer can throw, too. Not thread-safe.
+ * A store's observer that checks the store's circuit breakers. A step of the {@link Plan} can make
+ * the observer throw an exception, because a user's observer can throw, too. Not thread-safe.
  */
 final class StoreWatch implements BucketStore.Observer {
 
@@ -67,7 +67,7 @@ final class StoreWatch implements BucketStore.Observer {
     long start = world.now() - mostNanos;
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     SimulatedServer at = at(server);
-    // A refusal because of a lock counts as an answer, even if the call then times out.
+    // If a lock made a call fail, the breaker counts the call as answered, even after a time-out.
     boolean mayBeOfLocks =
         isDatabase()
             && result != Result.ANSWERED

@@ -5,9 +5,10 @@ import java.util.ArrayList;
 import java.util.List;
 
 /*
- * Two calls can affect each other only if they use the same bucket and overlap in time. This rarely
- * happens if calls are spread evenly over all seconds and buckets. In some plans, calls therefore
- * come in crowds: many calls within a short time. In some plans, all calls use only one or two ids.
+ * Two calls can affect each other only if they use the same bucket and overlap in time. Calls that
+ * are spread evenly over all seconds and buckets rarely affect each other. In some plans, calls
+ * therefore come in crowds: many calls within a short time. In some plans, all calls use only one
+ * or two ids.
  */
 
 /** Chooses the times and ids of a plan's calls at random. Not thread-safe. */

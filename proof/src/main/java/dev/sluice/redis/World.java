@@ -14,27 +14,27 @@ import org.jspecify.annotations.Nullable;
 /*
  * A world simulates processes and servers on one thread, from one seed.
  *
- * Everything that happens is an event with a time: a message arrives, a timer fires, or a caller
- * makes a call. The world takes the earliest event from its queue, sets its clock to the time of
- * the event, and runs the event to the end. Random numbers from the seed decide how long a message
- * travels and how long a thread works. A seed therefore always gives the same order of events, and
- * another seed gives another order.
+ * Each action is an event with a time: a message arrives, a timer fires, or a caller makes a call.
+ * The world takes the earliest event from its queue, sets its clock to the time of the event, and
+ * runs the event to the end. Random numbers from the seed decide how long a message travels and how
+ * long a thread works. A seed therefore always gives the same order of events, and another seed
+ * gives another order.
  *
  * An Actor stands for a thread of the real program. An Actor runs one event at a time. The events
  * of a busy Actor wait until the Actor is free. User code that blocks a thread of the store
  * therefore delays the other events of this thread, as in a real process.
  *
- * While a synchronous call blocks its caller, runUntil runs further events until the result of the
- * call is there.
+ * While a synchronous call blocks its caller, runUntil runs further events until the call has a
+ * result.
  */
 
 /**
- * The clock and the event queue of one simulated run. A "moment" is a time of this clock, in
+ * The clock and the event queue of one simulated run. A "moment" is a time of the run's clock, in
  * nanoseconds since the start of the run. Not thread-safe.
  */
 final class World {
 
-  /** No run needs this many steps. A world that exceeds the number is in an endless loop. */
+  /** The largest number of steps in a run; a run with more steps is in an endless loop. */
   private static final long MOST_STEPS = 2_000_000;
 
   private final PriorityQueue<Event> events = new PriorityQueue<>();
@@ -86,7 +86,7 @@ final class World {
     return steps;
   }
 
-  /** Schedules a task for a moment. If the actor is busy then, the task runs when it is free. */
+  /** Schedules a task for a moment. If the actor is busy, the task runs when the actor is free. */
   void at(long moment, Actor actor, Runnable task) {
     events.add(new Event(Math.max(moment, now), sequence++, actor, task));
   }
@@ -95,7 +95,7 @@ final class World {
     at(now + Math.max(nanos, 0), actor, task);
   }
 
-  /** Keeps the running actor busy for a time after its current event. */
+  /** Keeps the running actor busy for {@code nanos} after its current event. */
   void block(long nanos) {
     Actor actor = running;
     if (actor != null) {
@@ -105,8 +105,8 @@ final class World {
 
   /**
    * Blocks the running actor within its current event, as blocking user code does. Events of other
-   * actors run meanwhile. If a synchronous call is already waiting, the actor is instead busy after
-   * its current event.
+   * actors run during the block. If a synchronous call is already waiting, the actor does not
+   * block, but is busy after its current event.
    */
   void hold(long nanos) {
     block(nanos);
@@ -155,8 +155,8 @@ final class World {
   }
 
   /**
-   * Runs a synchronous call, unless another synchronous call is waiting. That call could only
-   * continue after this one.
+   * Runs a synchronous call, unless a synchronous call is already waiting: the waiting call could
+   * not continue before the new call ends.
    *
    * @return whether the call ran
    */
@@ -174,7 +174,7 @@ final class World {
     return true;
   }
 
-  /** Runs events until a condition is true, but not beyond a moment. */
+  /** Runs events until a condition is true, at the latest until the given moment. */
   void runUntil(BooleanSupplier done, long moment) {
     Actor waiting = new Actor("waiting");
     at(moment, waiting, () -> {});

@@ -25,15 +25,15 @@ import java.util.Set;
 
 /**
  * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
- * in three segments, which split when they are still small. The simulator calls the store through
- * its public API. Only the creation of the table and the check of the slots after a run use
+ * in three segments. The three segments split at a small size. The simulator calls the store
+ * through its public API. Only the creation of the table and the check of the slots after a run use
  * package-private classes.
  */
 public final class InstrumentedTable implements InstrumentedStore {
 
   private static final long KEY0 = 0x0123456789abcdefL;
   private static final long KEY1 = 0xfedcba9876543210L;
-  private static final int ENTRIES = 48; // number of directory entries of the three segments
+  private static final int ENTRIES = 48; // directory entries that refer to the three segments
   private static final int MOST_LINES = 2; // a segment with more lines splits
   private static final int MOST_KEYS = 24;
   private static final int FILES_ONE_IN = 2_048;
@@ -166,7 +166,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         : notRestored();
   }
 
-  /** Restores a snapshot. Returns the difference from the table, empty for none. */
+  /** Restores a snapshot. Returns how the result differs from the table; empty if equal. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();
@@ -179,7 +179,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
 
-  /** Restores a snapshot from a file. Returns the difference from the table, empty for none. */
+  /** Restores a snapshot file. Returns how the result differs from the table; empty if equal. */
   private String notRead(Set<List<Long>> before) {
     try {
       Path file = Files.createTempFile("simulated", ".snapshot");

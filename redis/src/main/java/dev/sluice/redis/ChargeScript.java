@@ -32,7 +32,7 @@ final class ChargeScript {
   static final String SOURCE = source();
   static final String DIGEST = digest(SOURCE);
 
-  /** The number with which the argument marks a group of spends. */
+  /** The number that marks a group of spends in the script's argument. */
   private static final int SPENDS = 0;
 
   private static final int SHORT = 1;
@@ -46,8 +46,8 @@ final class ChargeScript {
   private static final int MAX_DIGITS = 20;
 
   /**
-   * Finds the server's own message in an error. Some versions of Redis add the place in the script
-   * where the error occurred.
+   * Finds the server's own message in the text of an error. Some versions of Redis add the script
+   * line at which the error occurred.
    */
   private static final Pattern WORDS =
       Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");
@@ -55,7 +55,7 @@ final class ChargeScript {
   private ChargeScript() {}
 
   /**
-   * Returns the argument of a call that decides on batches, one after the other.
+   * Returns the script's argument for deciding on batches, one after the other.
    *
    * @param clock the client's clock, read by this call; null if the server's clock decides
    */
@@ -96,10 +96,7 @@ final class ChargeScript {
     return most;
   }
 
-  /**
-   * Counts the consecutive batches, from a given index on, that consist of a single spend. Nearly
-   * all batches do.
-   */
+  /** Counts the consecutive batches, from a given index on, that consist of a single spend. */
   private static int spendsFrom(int first, List<List<Charge>> batches) {
     int next = first;
     while (next < batches.size() && isSpend(batches.get(next))) {
@@ -236,7 +233,7 @@ final class ChargeScript {
     return new Refusal("%s rejected the charge of %s: %s".formatted(server, keys, reason), reason);
   }
 
-  /** The server rejects writes. The message contains the reason in the server's own words. */
+  /** Thrown if the server rejects writes, with the reason in the server's own words. */
   static final class Refusal extends ChargedException {
     private static final long serialVersionUID = 1;
 

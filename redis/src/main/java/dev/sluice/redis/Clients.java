@@ -102,8 +102,8 @@ final class Clients {
   /**
    * Returns the addresses of the Sentinels, in the order in which Lettuce tries them.
    *
-   * @param left the number of Sentinels that did not respond and are no longer used; the Sentinel
-   *     after these is the first in the list
+   * @param left the number of Sentinels that did not respond, which are moved to the end of the
+   *     list
    */
   RedisURI sentinel(int left) {
     RedisURI.Builder sentinel =
@@ -138,8 +138,8 @@ final class Clients {
   /**
    * Returns a provider that returns its credentials at once. With any other provider, such as the
    * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
-   * thread of another pool. The connection that Lettuce then returns can reject commands for a
-   * moment, since its state is not yet "connected".
+   * thread of another pool. Lettuce 7.7 can then return a connection that rejects commands for a
+   * moment, since the connection's state is not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));
@@ -174,11 +174,10 @@ final class Clients {
 
   /**
    * Returns options that detect a server that disappeared without closing the connection, for
-   * example after a power failure or behind a firewall that dropped the connection's state. On an
-   * idle connection, TCP keep-alive detects such a server. On a connection with calls in flight,
-   * the TCP user time-out detects such a server, but not every transport has this time-out. Calls
-   * and the breaker's probes have their own time-outs, and do not wait until such a server is
-   * detected.
+   * example after a power failure or behind a firewall that dropped the connection's state. TCP
+   * keep-alive detects a dead server on an idle connection. The TCP user time-out, which not every
+   * transport has, detects a dead server on a connection with calls in flight. Calls and the
+   * breaker's probes have their own time-outs, and do not wait for this detection.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);

@@ -8,8 +8,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * A connection that runs the script of {@link ChargeScript}. One implementation uses Lettuce,
- * another one is the simulator's. Thread-safe; no method blocks.
+ * A connection that runs the script of {@link ChargeScript}. One implementation uses Lettuce, and
+ * the simulator has another implementation. Thread-safe; no method blocks.
  */
 interface Connection {
 
@@ -31,7 +31,7 @@ interface Connection {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());
   }
 
-  /** Closes the connection. Its calls in flight fail. */
+  /** Closes the connection. The connection's calls in flight fail. */
   @CanIgnoreReturnValue
   CompletionStage<Void> closeAsync();
 }

@@ -10,8 +10,8 @@ interface Connector {
   CompletionStage<? extends Connection> connect(Host server);
 
   /**
-   * Returns the address of the master according to a Sentinel. Fails if that Sentinel does not
-   * respond; the next call uses another Sentinel.
+   * Returns the address of the master according to a Sentinel. Fails if the Sentinel does not
+   * respond; the next call asks another Sentinel.
    */
   CompletionStage<Host> askForMaster();
 

@@ -15,8 +15,8 @@ interface Exchange extends RemoteCall.Attempt {
   CompletionStage<List<Object>> answer();
 
   /**
-   * Returns whether a byte of the command may have been sent. To be called after the exchange has
-   * ended.
+   * Returns whether a byte of the command may have been sent. Call this method only after the
+   * exchange has ended.
    */
   boolean wasSent();
 }

@@ -8,8 +8,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>If all keys of a batch have the same tag, the buckets are on one server, which decides on the
  * batch at one instant. A tag has two disadvantages. The tag is written in braces inside the key;
- * Boulder writes no braces, so Boulder does not find the bucket. And buckets with the same tag
- * cannot be distributed over several servers.
+ * Boulder writes no braces, so Boulder does not find the bucket. Buckets with the same tag cannot
+ * be distributed over several servers.
  */
 public enum HashTag {
 
@@ -22,9 +22,10 @@ public enum HashTag {
   ID,
 
   /**
-   * The id up to its first colon: {@code 4:1000:example.com} becomes <code>4:{1000}:example.com
-   * </code>. All limits of one account are on one server. Do not use this tag for limits whose ids
-   * are IPv6 addresses: all addresses with the same first 16 bits would be on one server.
+   * The part of the id before the first colon: {@code 4:1000:example.com} becomes <code>
+   * 4:{1000}:example.com </code>. All limits of one account are on one server. Do not use the tag
+   * ACCOUNT for limits whose ids are IPv6 addresses: all addresses with the same first 16 bits
+   * would be on one server.
    */
   ACCOUNT;
 

@@ -15,9 +15,10 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; no method blocks.
  *
  * <p>After a planned failover the old master continues to grant tokens for ten seconds or more,
- * while the new master also grants tokens, and the connection to the old master stays open. So
- * clients must disconnect from the old master. Clients do this within a second after the Sentinels
- * report the new master: a second has four requests, of which one can be lost if a Sentinel fails.
+ * while the new master also grants tokens, and the connection to the old master stays open. Clients
+ * must therefore disconnect from the old master. Clients disconnect within a second after the
+ * Sentinels report the new master: of four requests per second, one can be lost if a Sentinel
+ * fails.
  */
 final class Master {
 
@@ -71,7 +72,7 @@ final class Master {
     } catch (RejectedExecutionException e) {
       // The store was closed before the first request.
     } catch (Throwable e) {
-      // Out of memory: this connection fails, and the next connection starts again.
+      // Out of memory: this attempt to connect fails, and the next attempt starts the requests.
       started.set(false);
       throw e;
     }

@@ -83,7 +83,7 @@ final class RedisOptions {
           .option("clock", "server", "clock for decisions");
 
   static final RedisOption<Duration> SKEW =
-      // Without this slack, Redis could expire a bucket too early.
+      // Without the slack, Redis could expire a bucket that a slow client's clock still needs.
       RedisOption.duration(Duration.ZERO, ClientClock.SLACK)
           .option("skew", "100ms", "largest difference between the clients' clocks");
 

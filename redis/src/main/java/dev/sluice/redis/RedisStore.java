@@ -13,8 +13,8 @@ import java.util.function.BiFunction;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for several processes that keeps buckets in Redis or Valkey. A script decides inside the
- * server, with the server's clock, in one round trip.
+ * A store for several processes that keeps buckets in Redis or Valkey. A script inside the server
+ * decides on charges, with the server's clock, in one round trip.
  *
  * <pre>{@code
  * try (BucketStore store = RedisStore.open(URI.create("redis://localhost:6379/0"))) {
@@ -24,18 +24,19 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>A batch whose keys are on one server is atomic. A batch over several servers is also charged
- * all or nothing. While such a batch is being decided, concurrent callers can be denied for lack of
- * tokens that are returned a moment later, but they never get a token too many. Concurrent callers
- * share calls to the server. A charge is sent at most once: if the response is lost, the charge
- * fails, although the server may have charged the buckets.
+ * all or nothing. While a batch over several servers is being decided, concurrent callers can be
+ * denied for lack of tokens that are refunded a moment later. A batch over several servers never
+ * lets callers exceed the limit. Concurrent callers share calls to the server. A charge is sent at
+ * most once: if the response is lost, the charge fails, although the server may have charged the
+ * buckets.
  *
  * <p>Opening connects and runs the script once, up to {@code connectTimeout}. If a server is
  * unreachable, opening still succeeds, and charges fail. Every charge ends at the latest after the
- * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}; a
- * batch that was not sent yet is then not charged. Actions chained to that future run on threads
- * that are allowed to block. Thread-safe. {@link #charge} and {@link #ping} block for a round trip.
- * On the store's own threads both methods throw, since they would deadlock. {@link #chargeAsync}
- * never blocks.
+ * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}, so
+ * that a batch that was not sent yet is not charged. Actions chained to a future of {@code
+ * chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
+ * #ping} block for a round trip, and throw on the store's own threads, where they would deadlock.
+ * {@link #chargeAsync} never blocks.
  */
 public final class RedisStore implements BucketStore {
 
@@ -46,9 +47,9 @@ public final class RedisStore implements BucketStore {
   /**
    * Makes a store.
    *
-   * @param scan returns the keys that were found within a time, up to a number of keys; empty if
-   *     the keys cannot be listed
-   * @param presence the list of processes; null if there is none
+   * @param scan lists keys within a given time, up to a given number; empty if the keys cannot be
+   *     listed
+   * @param presence the list of processes that use the store; null if there is none
    */
   RedisStore(
       RemoteStore remote,
@@ -155,8 +156,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Returns the list of processes; empty if the clients' clocks decide, since such a Redis is often
-   * shared with Boulder.
+   * Returns the list of processes; empty if the clients' clocks decide, since a Redis that is used
+   * with client clocks is often shared with Boulder.
    */
   @Override
   public Optional<Presence> presence() {

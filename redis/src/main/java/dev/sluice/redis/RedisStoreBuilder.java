@@ -15,7 +15,7 @@ import java.util.Optional;
 /**
  * Makes a {@link RedisStore}. Each method except {@link #credentials}, {@link #observer} and {@link
  * #open} is also an option of the URI with the same name: {@code
- * redis://host:port/0?timeout=200ms&prefix=rl:}. A method overrides the URI's option.
+ * redis://host:port/0?timeout=200ms&prefix=rl:}. A method overrides the same option in the URI.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
  * of its range. Not thread-safe.
@@ -56,7 +56,7 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the user and the password of the log-in. This user and password replace those in the URI.
+   * Sets the user and the password of the log-in. A user or a password in the URI is ignored.
    *
    * @param user the ACL user; {@code default} for servers that have only a password
    * @param password the user's password
@@ -149,7 +149,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the certificate of this client, for a server that requires client certificates. Redis
-   * requires them by default ({@code tls-auth-clients}). Call {@link #key} too.
+   * requires client certificates by default ({@code tls-auth-clients}). Call {@link #key} too.
    *
    * @param pem a readable file with an X.509 certificate in PEM and its intermediate certificates
    * @return this
@@ -207,12 +207,12 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the largest difference between the clocks of the processes that use the same buckets; by
-   * default 100 ms. As long as the clocks differ by less, the processes together grant in any
-   * period at most the tokens that a process alone would grant in that period plus the difference.
+   * default 100 ms. If the clocks differ by at most the skew, all processes together grant no more
+   * tokens in a period than one process would grant in a period that is longer by the skew.
    * Requires {@link #clock}.
    *
-   * @param most up to ten minutes. The wait in a denial can be too short by this difference, for a
-   *     process whose clock is behind, or after a limit was reduced
+   * @param most up to ten minutes. The wait in a denial can be too short by the skew, for a process
+   *     whose clock is behind, or after a limit was reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -234,8 +234,8 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384.
-   * Further requests are rejected.
+   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. A
+   * request beyond this number is rejected.
    *
    * @param requests at least 1
    * @return this

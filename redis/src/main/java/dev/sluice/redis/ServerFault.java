@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerFault(Throwable cause, String code) implements Fault {
 
-  /** Lettuce's message if it examines a new connection after the server has already closed it. */
+  /** Lettuce's message if the server closes a new connection before Lettuce examines it. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {
@@ -32,8 +32,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a stage that fails with a {@link StoreException} that names the server. For stages that
-   * charge nothing.
+   * Returns a stage that fails with a {@link StoreException} that names the server. Use it only for
+   * stages that charge nothing.
    */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage

@@ -14,9 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 /**
  * Independent servers, each with a share of the keys. A single server is a ring of one server.
  *
- * <p>A server that is down keeps its share, and charges of its keys fail until the server is back.
- * The keys do not move to another server: their buckets would be full on the other server, and full
- * again when the keys move back. Thread-safe.
+ * <p>A server that is down keeps its share of the keys; charges to these keys fail until the server
+ * is up. Keys do not move to another server, because every moved bucket would be full on the new
+ * server, and full again when the key moves back. Thread-safe.
  */
 final class ServerRing implements Roll.Servers {
 

@@ -60,21 +60,22 @@ record StoreUri(
   private static final int SENTINEL_PORT = 26379;
 
   /**
-   * Quotes no text of the address, since the text before or after the host can be a part of a
-   * password.
+   * A message that quotes no part of the address, since the text before or after the host can be a
+   * part of a password.
    */
   private static final String AT_IN_THE_WRONG_PLACE =
       "store: found an @ after the host; percent-encode the user and the password:"
           + " / as %2F, ? as %3F, # as %23, and an @ in an option as %40";
 
   /**
-   * Quotes no text of the address, since the text between the two @ can be a part of a password.
+   * A message that quotes no part of the address, since the text between the two @ can be a part of
+   * a password.
    */
   private static final String AT_TWICE =
       "store: found an @ twice before a host; write user and password once, before the first"
           + " host, and write an @ in them as %40";
 
-  /** The option with a secret. Messages never quote its value. */
+  /** The option with a secret, whose value no message may quote. */
   static final String SENTINEL_PASSWORD = "sentinelPassword";
 
   /**
@@ -190,7 +191,7 @@ record StoreUri(
 
   /**
    * Parses the port. If the host is missing, the port is a password, so the message does not quote
-   * it.
+   * the port.
    */
   private static int port(Kind kind, String host, String text) {
     try {

@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
 final class BlockingWaiter {
 
   private final AtomicReference<@Nullable Thread> thread = new AtomicReference<>();
-  // Written before `thread` is cleared. The waiting thread reads this field after it reads
-  // `thread`.
+  // The waking thread writes this field before it clears `thread`. The waiting thread reads this
+  // field after it reads `thread`.
   private @Nullable WakeUp others;
 
   /**
@@ -48,7 +48,7 @@ final class BlockingWaiter {
   }
 
   /**
-   * Wakes the sleeping thread. To be called when the thread's future is done.
+   * Wakes the sleeping thread. Call this method when the thread's future is done.
    *
    * @param next the wake-up that the woken thread continues; null if there is none
    * @return false if the thread has already stopped sleeping

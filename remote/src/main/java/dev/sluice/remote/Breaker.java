@@ -19,8 +19,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>After several failed calls in a row, the server is marked down: calls fail at once, without
  * waiting for a time-out. While the server is marked down, the breaker sends one probe at a time.
- * The first probe with a response marks the server up. If the first call after that fails, the
- * server is marked down again at once. Each change is logged in one line.
+ * The first probe with a response marks the server up. If the first call after a successful probe
+ * fails, the server is marked down again at once. Each change is logged in one line.
  *
  * <p>A server is marked down only while a probe is scheduled or in flight. If no probe can be
  * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks.
@@ -39,7 +39,7 @@ public final class Breaker {
   private final StoreLog log;
 
   private final AtomicInteger failures = new AtomicInteger();
-  // Null while the server is up.
+  // The reason why the server is marked down; null while the server is up.
   private final AtomicReference<String> downFor = new AtomicReference<>();
   private volatile long lastFailure;
   private volatile boolean onTrial; // the server responded to a probe, but not yet to a call

@@ -9,7 +9,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An executor for callers' code that is chained to a store's results. Runs the code in the order of
- * the results, on threads that are allowed to block. If these threads are blocked, starts more
+ * the results, on threads that are allowed to block. If the threads are blocked, starts more
  * threads, so that the code of one caller does not delay the results of other callers. Thread-safe;
  * never blocks.
  */
@@ -82,7 +82,7 @@ public final class CallbackExecutor {
       return;
     }
     if (timing.nanoTime() - lastTaken >= STUCK_AFTER_NANOS) {
-      // Doubles the number of threads.
+      // Doubles the number of threads that run tasks.
       for (int more = Math.min(runners.get(), MOST_AT_ONCE); more > 0; more--) {
         join();
       }

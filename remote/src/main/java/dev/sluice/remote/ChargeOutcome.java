@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 public enum ChargeOutcome {
   /** The server certainly charged nothing. */
   NOTHING("nothing was charged"),
-  /** The call was sent, and its response was lost. */
+  /** The call was sent, but the response was lost. */
   UNKNOWN("whether anything was charged is unknown");
 
   private final String words;
@@ -24,7 +24,7 @@ public enum ChargeOutcome {
     return neverSent ? NOTHING : UNKNOWN;
   }
 
-  /** Returns the outcome of charges that were sent without a response. */
+  /** Returns the outcome of charges that were sent but got no response. */
   static ChargeOutcome ofSent(List<Charge> charges) {
     return writes(charges) ? UNKNOWN : NOTHING;
   }
@@ -66,7 +66,7 @@ public enum ChargeOutcome {
 
   public StoreException exception(String message, @Nullable Throwable cause) {
     String ending = after("");
-    // Some messages already end with an outcome, such as the message about a clock that failed.
+    // Some messages already end with an outcome, for example the message about a failed clock.
     String what =
         message.endsWith(ending)
             ? message.substring(0, message.length() - ending.length())

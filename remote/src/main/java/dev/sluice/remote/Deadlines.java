@@ -6,12 +6,13 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Times out the overdue requests of a queue. All requests have the same time-out, so the oldest
- * request is overdue first, and one timer per queue is sufficient. The timer runs only while
- * requests are outstanding.
+ * request is overdue first, and a queue needs only one timer. The timer runs only while requests
+ * are outstanding.
  *
- * <p>If a sweep throws (a missing class, a full heap), the next sweep continues the work. While
- * requests are outstanding, a sweep is always scheduled. The timer is set before other code relies
- * on the timer, since setting the timer can also throw. Thread-safe; no method blocks.
+ * <p>A timer task that ends overdue requests is called a sweep. If a sweep throws (a missing class,
+ * a full heap), the next sweep continues the work. While requests are outstanding, a sweep is
+ * always scheduled. The timer is set before other code relies on the timer, since setting the timer
+ * can also throw. Thread-safe; no method blocks.
  */
 final class Deadlines {
 

@@ -11,12 +11,12 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A bucket that denied a cost denies the same cost until the time is close enough to the bucket's
- * TAT. Other spends only raise the TAT. Only a refund, a reset, or the next spend under a smaller
- * limit lowers the TAT. Until then the denial can be repeated from memory.
+ * TAT. Only a refund, a reset, or the next spend under a smaller limit lowers the TAT. Until the
+ * TAT is lowered, the denial can be repeated from memory.
  *
  * To repeat a denial, this process need not know the store's current time. The store's clock showed
- * `now` at some instant between sending the request and receiving the response. So at the local
- * time t:
+ * `now` at some instant between sending the request and receiving the response. Therefore, at the
+ * local time t:
  *
  *        now + (t − received)   ≤   the store's time at t   ≤   now + (t − sent)
  *
@@ -25,19 +25,20 @@ import org.jspecify.annotations.Nullable;
  * the wait, so the wait is never too short.
  *
  * A refund or a reset by this process clears the remembered denial before the request is sent and
- * after its response has arrived. Another response that was in flight meanwhile must not restore
- * the denial. So each place of the table has a stamp. Clearing a place increments its stamp, and an
- * entry with an older stamp is ignored. A spend by this process also clears the denial: a spend
- * with a smaller cost can have been admitted, which makes the wait longer. Charges by other
- * processes take effect at the latest when an entry reaches its maximum age.
+ * after its response has arrived. A response that was in flight when the denial was cleared must
+ * not restore the denial. Each place of the table therefore has a stamp. Clearing a place
+ * increments the stamp, and an entry with an older stamp is ignored. A spend by this process also
+ * clears the denial: a spend with a smaller cost can have been admitted, which makes the wait
+ * longer. Charges by other processes take effect at the latest when an entry reaches its maximum
+ * age.
  *
- * With several servers, no denial is remembered: the bucket can lack tokens only because of a batch
- * that was denied on another server and refunds these tokens a moment later.
+ * With several servers, no denial is remembered: a bucket can lack tokens only because of a batch
+ * that is denied on another server and soon refunds the tokens.
  */
 
 /**
- * Remembers denials of buckets in a hash table of fixed size. A new entry replaces the old entry in
- * its place. Thread-safe, lock-free.
+ * Remembers denials of buckets in a hash table of fixed size. A new entry replaces an older entry
+ * in the same place of the table. Thread-safe, lock-free.
  */
 final class DenialMemory {
 
@@ -95,7 +96,7 @@ final class DenialMemory {
         : new Reading(earliest, entry.tatNanos);
   }
 
-  /** Returns the stamp for {@link #learn}. To be called before the charge is sent to the store. */
+  /** Returns the stamp for {@link #learn}. Call this method before the charge is sent. */
   int stamp(String key) {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }
@@ -128,7 +129,7 @@ final class DenialMemory {
     }
   }
 
-  /** Clears a remembered denial. To be called before and after a refund or reset. */
+  /** Clears a remembered denial. Call this method before and after a refund or reset. */
   void forget(String key) {
     if (entries.length() > 0) {
       stamps.incrementAndGet(place(key));

@@ -16,7 +16,7 @@ public interface Endpoint {
   /**
    * Makes a call that decides on batches in their order. Each batch is charged all or nothing.
    *
-   * @param keys the keys of all charges in order, all on this server
+   * @param keys the keys of all charges, in the order of the charges; all keys are on this server
    * @param batches the batches, at least one
    * @return the call, not yet sent
    */

@@ -22,7 +22,7 @@ final class EventQueue {
   private final Executor elsewhere;
   private final StoreLog log;
   private final Queue<Runnable> events = new ConcurrentLinkedQueue<>();
-  // Includes the event that is being delivered.
+  // The number of events in the queue, including the event that is being delivered.
   private final AtomicInteger untold = new AtomicInteger();
   private final AtomicBoolean telling = new AtomicBoolean();
   private final AtomicBoolean dropped = new AtomicBoolean();
@@ -69,7 +69,7 @@ final class EventQueue {
       try {
         event.run();
       } catch (Throwable e) {
-        // An observer threw; GuardedObserver and StoreLog catch and log such failures themselves.
+        // An observer threw; GuardedObserver and StoreLog have already logged the failure.
       }
       untold.decrementAndGet();
     }

@@ -18,9 +18,9 @@ final class Failures {
   }
 
   /**
-   * Wraps a failure in a {@code CompletionException} without a stack trace. Otherwise each later
-   * stage would create a {@code CompletionException} with a useless stack trace, which would delay
-   * thousands of callers that time out together.
+   * Wraps a failure in a {@code CompletionException} without a stack trace. Without the wrapper,
+   * each later stage would create a {@code CompletionException} with a useless stack trace, which
+   * would delay thousands of callers that time out together.
    */
   static CompletionException passedOn(Throwable failure) {
     return failure instanceof CompletionException known ? known : new PassedOn(failure);

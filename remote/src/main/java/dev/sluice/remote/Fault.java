@@ -18,6 +18,6 @@ public interface Fault {
   /** Returns the reason for the failure, in one line. */
   String words();
 
-  /** Returns the exception for a caller. Its message reports whether anything was charged. */
+  /** Returns the exception for a caller. The message reports whether anything was charged. */
   StoreException exception(String server);
 }

@@ -11,8 +11,8 @@ public final class KeyBytes {
 
   /**
    * Returns the text in UTF-8. A surrogate without its pair is encoded as three bytes. The JDK's
-   * encoder would replace every such surrogate by a question mark, and different keys would share a
-   * bucket.
+   * encoder would replace every unpaired surrogate by a question mark, and different keys would
+   * share a bucket.
    */
   public static byte[] utf8(String text) {
     if (!hasLoneSurrogate(text)) {
@@ -21,7 +21,7 @@ public final class KeyBytes {
     byte[] bytes = new byte[text.length() * 3];
     int length = 0;
     for (int i = 0; i < text.length(); i++) {
-      // Every char becomes three bytes here, so that lone surrogates keep their value.
+      // A char is encoded as three bytes even if it is an unpaired surrogate.
       char c = text.charAt(i);
       bytes[length++] = (byte) (0xe0 | (c >> 12));
       bytes[length++] = (byte) (0x80 | ((c >> 6) & 0x3f));

@@ -22,16 +22,16 @@ import org.jspecify.annotations.Nullable;
  *
  * Each server decides on its part atomically, and takes the tokens that it grants. If all servers
  * grant their parts, the batch is done after one parallel round trip. If one server denies or
- * fails, the tokens of the other parts are refunded, except tokens that have refilled since
- * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds of the same
- * bucket reduce this amount, so the limiter, which knows all refunds, computes the refund of each
- * part (Tentative). Until the refund arrives, concurrent callers can be denied for lack of tokens
- * that are returned a moment later, but they never get a token too many. If the refund fails too,
- * the tokens stay spent.
+ * fails, the tokens of all granted parts are refunded, except tokens that have already refilled
+ * (Charge.untilNanos), so a bucket never receives more than was taken. Other refunds to the same
+ * bucket reduce what a part can refund, so the limiter, which knows all refunds, computes the
+ * refund of each part (Tentative). Until the refund arrives, concurrent callers can be denied for
+ * lack of the refunded tokens, but never receive more tokens than the limit allows. If the refund
+ * fails too, the tokens stay spent.
  *
  * If the batch has charges that can be denied, a charge that cannot be undone (a refund, a reset)
- * waits until the batch is decided. Such a charge is sent as a check in the first round trip, and
- * is charged in a second round trip.
+ * waits until the batch is decided. A waiting charge is sent as a check in the first round trip,
+ * and is charged in a second round trip.
  */
 
 /**
@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
 final class MultiServerBatch {
 
   /**
-   * Computes each refund as if there were no other refunds. Correct only if no other caller refunds
-   * tokens to these buckets.
+   * Computes each refund as if there were no other refunds, which is correct only if no other
+   * caller refunds tokens to the batch's buckets.
    */
   static final Tentative ALONE = Alone::new;
 
@@ -72,7 +72,7 @@ final class MultiServerBatch {
    * Creates a batch.
    *
    * @param known the remembered reading of each charge that is certainly denied, null for each
-   *     other charge; one such reading denies the batch, and the other buckets are only read
+   *     other charge; a remembered reading denies the batch, and all other buckets are only read
    * @param tentative tracks the tokens that the parts take
    * @param send sends a part to its queue
    * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
@@ -94,8 +94,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Sends each queue its part of the batch. If a part fails, refunds the other parts, and the
-   * future fails with the first failure.
+   * Sends each queue its part of the batch. If a part fails, refunds the granted parts; the future
+   * then fails with the first failure.
    */
   CompletableFuture<List<Reading>> charge(List<RequestQueue> queues) {
     Map<RequestQueue, List<Integer>> places = new LinkedHashMap<>();
@@ -170,8 +170,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Refunds or completes the batch. Passes every exception to the caller; tokens not yet refunded
-   * then stay spent.
+   * Refunds or completes the batch. Passes every exception to the caller; after an exception,
+   * tokens not yet refunded stay spent.
    */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
@@ -285,7 +285,7 @@ final class MultiServerBatch {
     return spends && charge.incrementNanos() > 0;
   }
 
-  /** Notifies the trackers of charges that stay spent or were not made. */
+  /** Notifies the limiter of charges that stay spent or were not made. */
   private void keepTheRest() {
     for (int i = 0; i < followers.length; i++) {
       Tentative.Part follower = followers[i];
@@ -335,7 +335,7 @@ final class MultiServerBatch {
     }
   }
 
-  /** Refunds the tokens of one charge that have not refilled since. */
+  /** Refunds the tokens of one charge that have not refilled since the charge. */
   private record Alone(Charge charge) implements Tentative.Part {
 
     @Override

@@ -24,7 +24,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   /** An attempt to send a call. */
   public interface Attempt {
 
-    /** Ends the attempt. If the call was not sent yet, it is never sent. */
+    /** Ends the attempt. A call that was not sent yet is never sent. */
     void cancel();
   }
 
@@ -68,7 +68,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
     return abandoned;
   }
 
-  /** Fails this call. To be called only if the server certainly did not receive the call. */
+  /** Fails this call. Call this method only if the server certainly did not receive the call. */
   public final void notSent(Throwable failure) {
     completeExceptionally(new NotSentException(failure));
   }
@@ -90,7 +90,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call. If the call was not sent yet, it is never sent.
+   * Abandons this call. A call that was not sent yet is never sent.
    *
    * @return whether the server has certainly not received the call
    */
@@ -108,8 +108,8 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call if it was not sent yet, since its connection is still being opened. The call
-   * then completes when the connection is open or has failed.
+   * Abandons this call if it was not sent yet, since its connection is still being opened. The
+   * abandoned call completes when the connection is open or has failed.
    */
   final synchronized void keepHere() {
     abandoned |= last == null;

@@ -31,8 +31,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Every charge ends at the latest after the time-out. Actions chained to a future of {@link
  * #chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
- * #ping} block for a round trip. On the store's own threads both methods throw, since they would
- * deadlock. {@link #chargeAsync} never blocks.
+ * #ping} block for a round trip, and throw on the store's own threads, where they would deadlock.
+ * {@link #chargeAsync} never blocks.
  */
 public final class RemoteStore implements BucketStore {
 
@@ -79,7 +79,7 @@ public final class RemoteStore implements BucketStore {
     return awaited(() -> topology.probe().toCompletableFuture(), nanos);
   }
 
-  /** Whether a task succeeds within the given time. */
+  /** Returns whether a task succeeds within the given time. */
   @CanIgnoreReturnValue
   private boolean awaited(Supplier<CompletableFuture<?>> task, long nanos) {
     try {
@@ -115,8 +115,9 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Makes calls to a server that never responds, so that the classes that a time-out needs are
-   * loaded before an outage. Otherwise all callers would wait at the first outage until the thread
-   * that times calls out had loaded these classes. The observer does not see these calls.
+   * loaded before an outage. Without this rehearsal, all callers would wait at the first outage
+   * until the time-out thread had loaded its classes. The observer does not see the rehearsal's
+   * calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -215,7 +216,7 @@ public final class RemoteStore implements BucketStore {
     return cause == null ? new StoreException(message) : new StoreException(message, cause);
   }
 
-  /** Adds to the failure of checks that nothing was charged, since a check charges nothing. */
+  /** If all charges were checks, adds "nothing was charged" to the message of a failure. */
   private static Throwable told(Throwable failure, @Nullable ChargeOutcome ifSent) {
     return ifSent == ChargeOutcome.NOTHING ? ifSent.said(failure) : failure;
   }
@@ -252,11 +253,12 @@ public final class RemoteStore implements BucketStore {
     HandedOver stage = new HandedOver(answer, ifSent);
     long leftNanos = until - context.timing().nanoTime();
     if (leftNanos < context.timeoutNanos() - context.timeoutNanos() / LATE) {
-      // The time-out began before this charge, so the queue would end the charge too late.
+      // The operation's time-out began before this charge, so the queue would end the charge too
+      // late.
       try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
-        // The store was closed meanwhile, which also ends the stage.
+        // The store was closed after the submission, which also ends the stage.
       } catch (Throwable e) {
         // No memory for the timer, so the charge must end now.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
@@ -357,8 +359,8 @@ public final class RemoteStore implements BucketStore {
     }
 
     /**
-     * Also cancels the request. A time-out that the caller has set ({@code orTimeout}) calls this
-     * method too.
+     * Completes this future and cancels the request. A time-out that the caller has set ({@code
+     * orTimeout}) calls this method too.
      */
     @Override
     @CanIgnoreReturnValue
@@ -405,8 +407,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Sends a batch over several servers. Before any part is sent, servers that are marked down and
-   * remembered denials are checked. Otherwise a part could take tokens in vain, and other callers
-   * would miss these tokens until the refund.
+   * remembered denials are checked. Without this check, a part could take tokens that are refunded
+   * later, and other callers would lack these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,
@@ -487,8 +489,8 @@ public final class RemoteStore implements BucketStore {
     }
 
     /**
-     * Also clears the remembered denials if the request was sent, since the response of a cancelled
-     * request can be lost.
+     * Cancels the request, and clears the remembered denials if the request was sent, since the
+     * response of a cancelled request can be lost.
      */
     @Override
     @CanIgnoreReturnValue
@@ -586,7 +588,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Waits for calls. Returns false if the calls have not ended in time; tokens that were not
-   * refunded by then stay spent.
+   * refunded in time stay spent.
    */
   private boolean awaitAll(List<CompletableFuture<?>> calls, long nanos) {
     try {

@@ -46,7 +46,7 @@ public class Request extends CompletableFuture<List<Reading>> {
   }
 
   /**
-   * Completes the request with the store's readings, but does not wake the caller. {@link #wake}
+   * Completes the request with the store's readings, but does not wake the caller as {@link #wake}
    * does.
    */
   void answer(List<Reading> readings) {
@@ -109,7 +109,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     }
   }
 
-  /** Claims this request for sending or dropping. Returns true only to the first caller. */
+  /** Claims this request for sending or dropping. Returns true only for the first call. */
   final boolean leave() {
     return left.compareAndSet(false, true);
   }
@@ -125,7 +125,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     return neverLeft;
   }
 
-  /** Whether this request can refund tokens to a bucket. */
+  /** Returns whether this request can refund tokens to a bucket. */
   final boolean loosens() {
     for (Charge charge : charges) {
       if (charge.op().loosens()) {
@@ -166,7 +166,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     };
   }
 
-  /** Whether the caller has stopped waiting at the given time. */
+  /** Returns whether the caller has stopped waiting at the given time. */
   final boolean isLeftBy(long nanoTime) {
     return nanoTime - until >= 0;
   }

@@ -22,38 +22,38 @@ import org.jspecify.annotations.Nullable;
  *                                         are awake (WakeUp), the next call is sent
  *
  * While fewer than Options.maxCalls calls are in flight (two on Redis), a call is sent with all
- * waiting requests, up to a bound. So an idle caller does not wait, and a busy moment forms large
- * calls by itself. No timer delays a request. With two calls in flight, the server works on one
- * while the response to the other is on its way.
+ * waiting requests, up to a bound. An idle queue therefore sends a request at once, and a busy
+ * queue sends large calls. No timer delays a request. With two calls in flight, the server runs one
+ * call while the response to the other call travels.
  *
  * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
- * the queue (`wip` counts requests that arrive meanwhile). But two calls can overtake each other:
- * if a connection's own thread hands a call to the connection, the connection writes that call
- * first. Calls on two connections can arrive in any order. With the server's clock, the order
- * matters only for charges that refund tokens. A refund that arrives after a reset (or after a
- * forgiven debt) would refund tokens that were spent later. A withdrawal checks only the TAT: after
- * a refund or a reset it can find the expected TAT by chance, and refund tokens that other callers
- * spent. So a request is not sent while a call is in flight that the request must not overtake.
- * With a client's clock, the call that arrives second could carry an earlier time than the first
- * call. The server would then find a TAT beyond now + τ and forgive it, as if a clock had stepped
- * back. So with a client's clock only one call is in flight (requests that are sent in separate
- * calls are sent by one thread, in order).
+ * the queue (`wip` counts requests that arrive meanwhile). Two calls can still overtake each other:
+ * a connection writes a call first that the connection's own thread has submitted. Calls on two
+ * connections can arrive in any order. With the server's clock, the order matters only for charges
+ * that refund tokens. A refund that arrives after a reset (or after a forgiven debt) would refund
+ * tokens that were spent later. A withdrawal checks only the TAT: after a refund or a reset, a
+ * withdrawal can find the expected TAT by chance, and refund tokens that other callers spent. The
+ * queue therefore holds a request back while a call is in flight that the request must not
+ * overtake. With a client's clock, the call that arrives second could carry an earlier time than
+ * the first call. The server would treat a TAT beyond now + τ as the result of a clock step, and
+ * forgive the debt. With a client's clock, only one call is therefore in flight (one thread sends
+ * separate calls in order).
  *
- * Errors. A missing class or a full heap can throw anywhere. The draining thread must finish the
- * drain, and a sweep must schedule the next sweep, since no other code would. So an exception of a
- * call fails the call's requests, and after an exception in a sweep the next sweep continues. A
- * sweep finds a request only in the queue or in a call that occupies a slot. So a request that
- * leaves the queue is put into a call at once, or fails. A call occupies its slot until all its
- * requests have ended.
+ * Errors. A missing class or a full heap can throw anywhere. Only the draining thread can finish a
+ * drain, and only a sweep schedules the next sweep. An exception of a call therefore fails the
+ * call's requests, and after an exception in a sweep the next sweep continues. A sweep finds a
+ * request only in the queue or in a call that occupies a slot. A request that leaves the queue is
+ * therefore put into a call at once, or fails. A call occupies its slot until all its requests have
+ * ended.
  *
  * Giving up. If all callers of a call have given up before the call was sent, the call is not sent.
  * The call still occupies its slot until its connection is open or has failed, or until its
- * time-out. So the breaker learns whether the connection could be opened, and at most one call per
- * slot waits for the connection. This does not delay later requests, since they wait for the same
- * connection.
+ * time-out. The breaker thus learns whether the connection could be opened, and at most one call
+ * per slot waits for the connection. The occupied slot does not delay later requests, which wait
+ * for the same connection.
  *
- * Too late. If the deadline of a request is nearer than a round trip, the request would be charged
- * after its caller has timed out. So the request fails without being sent. The estimate of a round
+ * Too late. If the deadline of a request is nearer than a round trip, the request fails without
+ * being sent, since it would be charged after its caller has timed out. The estimate of a round
  * trip is the duration of the last call with a response. If that call was slow, the estimate is too
  * long until another call has a response, so some requests must always be sent. The estimate is at
  * most a quarter of the time-out, so a request with its whole time-out left is always sent. If the
@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
 
-  // Bounds the estimate of a round trip after a slow call.
+  // The largest estimate of a round trip, for example after a slow call.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
   // The estimate is at most the time-out divided by this number.
   private static final int LEAST_ROUND_TRIPS = 4;
@@ -201,7 +201,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or their deadlines end them. The next drain continues.
+        // The requests have failed, or will time out. The next drain continues.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);

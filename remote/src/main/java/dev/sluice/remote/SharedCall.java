@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * finds the requests even after an exception.
  *
  * <p>While its connection is being opened, a call occupies its slot even if all its callers have
- * given up. So the breaker learns whether the connection could be opened, and at most one call per
- * slot waits for a connection. Thread-safe; no method blocks.
+ * given up. The breaker thus learns whether the connection could be opened, and at most one call
+ * per slot waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -78,7 +78,7 @@ final class SharedCall {
     }
   }
 
-  /** Whether a request must not reach the server before this call. */
+  /** Returns whether a request must not reach the server before this call. */
   boolean mustStayBefore(Request next) {
     for (Request request : requests) {
       if (next.mustFollow(request)) {
@@ -107,8 +107,8 @@ final class SharedCall {
   }
 
   /**
-   * Frees the slot of this call only after the callers are awake. So callers that submit another
-   * request at once share the next call, instead of causing a separate call each.
+   * Frees the slot of this call only after the callers are awake, so that callers that submit
+   * another request at once share the next call.
    */
   private void answered(RemoteCall<?> call) {
     try {
@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the slot, unless requests are open. Only a sweep can end these requests. */
+  /** Frees the slot, unless requests are open. Only a sweep can end open requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -247,7 +247,7 @@ final class SharedCall {
             return;
           }
           if (failure instanceof StayedException) {
-            // Otherwise the thread that abandoned the call completes the request.
+            // If the call was abandoned, the abandoning thread completes the request.
             if (request.isDone()) {
               settled(left, null);
             }
@@ -331,7 +331,7 @@ final class SharedCall {
       return;
     }
     boolean neverSent = abandon();
-    // Also completes cancelled requests: the remembered denials of their buckets must be cleared.
+    // Cancelled requests are completed too, so that their buckets' remembered denials are cleared.
     end(Result.TIMED_OUT, "timed out", timeOut(ChargeOutcome.by(neverSent)));
   }
 
@@ -363,9 +363,9 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. If a call was rejected
-   * because of a key and then timed out, the breaker counts this as a response: moving a slot can
-   * take longer than the callers' time-out, although the server is reachable.
+   * Reports the result of this call once, to the breaker and the observer. A call that was rejected
+   * because of a key, and timed out later, counts as a response: moving a slot can take longer than
+   * the callers' time-out, although the server is reachable.
    *
    * @param outage why the server is unreachable; null if the server responded, even with an error
    */

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 /** The settings, the clock and the observer that all parts of a store share. Thread-safe. */
 public final class StoreContext {
 
-  /** The number of places for remembered denials. */
+  /** How many denials a store can remember. */
   private static final int DENIALS = 16_384;
 
   private static final int MAX_CHARGES_PER_CALL = 128;
@@ -116,8 +116,8 @@ public final class StoreContext {
   }
 
   /**
-   * Returns the key of another bucket that no client uses, in case the first key is on another
-   * server.
+   * Returns the key of a bucket that no client uses; each number gives another key, and so perhaps
+   * another server.
    */
   public byte[] probeKey(int number) {
     return key(NOBODYS + number);
@@ -135,12 +135,12 @@ public final class StoreContext {
     return new RequestQueue(server, queues, waiting, timing, observer);
   }
 
-  /** Returns a separate queue for a server. The observer does not see its calls. */
+  /** Returns a separate queue for a server. The observer does not see the queue's calls. */
   RequestQueue unseenQueue(Endpoint server) {
     return new RequestQueue(server, queues, new AtomicInteger(), timing, observerOfNothing());
   }
 
-  /** Returns a queue on which every call times out. The observer does not see these calls. */
+  /** Returns a queue on which every call times out. The observer does not see the queue's calls. */
   RequestQueue queueToUnreachable() {
     BucketStore.Observer unseen = observerOfNothing();
     return unseenQueue(

@@ -4,10 +4,7 @@ package dev.sluice.remote;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/**
- * Marks a thread of a store. Such a thread delivers responses, so it must never wait for a
- * response.
- */
+/** Marks a thread of a store, which delivers responses and so must never wait for a response. */
 public interface StoreThread {
 
   /**
@@ -21,7 +18,7 @@ public interface StoreThread {
         new OfStore(target, "sluice-" + kind + "-" + role + "-" + number.incrementAndGet());
   }
 
-  /** A plain thread with the mark. */
+  /** A plain thread that is marked as a thread of a store. */
   final class OfStore extends Thread implements StoreThread {
 
     private OfStore(Runnable target, String name) {

@@ -112,7 +112,7 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    // Completing the copy cancels its timer.
+    // When the copied future completes, it cancels the timer of orTimeout.
     return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS);
   }
 

@@ -48,15 +48,15 @@ public interface Timing {
 
   /**
    * Runs a task that is allowed to block, such as callers' code. The store's own threads never run
-   * such tasks, since the code of one caller would delay the responses and time-outs of all other
-   * callers.
+   * a blocking task, since the code of one caller would delay the responses and time-outs of all
+   * other callers.
    */
   void elsewhere(Runnable task);
 
   /**
    * Returns whether the caller must report an event with {@link #tellLater} instead of directly.
-   * True on the thread that times calls out, since an observer or a log that blocks this thread
-   * would delay all time-outs. Also true while other events wait, since an event that is reported
+   * Returns true on the time-out thread, since an observer or a log that blocks this thread would
+   * delay all time-outs. Returns true while other events wait, since an event that is reported
    * directly would overtake the waiting events.
    */
   default boolean tellsLater() {

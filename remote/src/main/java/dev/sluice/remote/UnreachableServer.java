@@ -6,7 +6,7 @@ import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A server that never responds, for the store's warm-up. It is never marked down. Thread-safe. */
+/** A server that never responds and is never marked down, for the store's warm-up. Thread-safe. */
 final class UnreachableServer implements Endpoint {
 
   static final String NAME = "nobody";

@@ -7,24 +7,24 @@ import java.util.concurrent.atomic.AtomicInteger;
 /*
  * Waking.
  *
- * The operating system often preempts a thread in favour of a thread that it wakes. The thread that
- * reads the responses would be preempted once per caller, and every later response would wait. So
- * the reading thread wakes two threads. Each of these wakes two more threads before it continues,
- * until all threads are awake.
+ * The operating system often preempts a thread in favour of a thread that it wakes. If the thread
+ * that reads the responses woke all callers, it would be preempted once per caller, and later
+ * responses would wait. The reading thread therefore wakes two threads, and each woken thread wakes
+ * two more threads before it continues.
  *
- * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter). The
- * thread notices this when it stops waiting, for whatever reason, and wakes other threads. If a
- * thread has stopped waiting before it could be woken, the next thread in the list is woken
- * instead. So all threads are woken as soon as one of the woken threads runs. Even if no woken
- * thread ran, each thread would wake at its own time-out, and find its response.
+ * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter). When a
+ * cleared thread stops waiting, for whatever reason, the thread wakes other threads. If a thread
+ * has stopped waiting before it could be woken, the next thread in the list is woken instead. All
+ * threads are therefore woken as soon as one woken thread runs. Even if no woken thread ran, each
+ * thread would wake at its own time-out, and find its response.
  *
- * Virtual threads are woken first, all by the thread that reads the responses. This costs little.
- * But a woken virtual thread runs only when a carrier thread is free, and callers that sleep while
- * they are pinned can occupy all carrier threads. So waking other threads never depends on a woken
- * virtual thread.
+ * Virtual threads are woken first, all by the thread that reads the responses, at little cost. A
+ * woken virtual thread runs only when a carrier thread is free, and callers that sleep while they
+ * are pinned can occupy all carrier threads. No thread's wake-up therefore depends on a virtual
+ * thread.
  *
- * The thread that finds no other thread to wake sends the next call. By then, most woken callers
- * have submitted their next request, so these requests share the next call.
+ * The thread that finds no other thread to wake sends the next call. Most woken callers have by
+ * then submitted another request, and all these requests share the next call.
  */
 
 /** Wakes the callers whose requests shared a call. Thread-safe, never blocks. */

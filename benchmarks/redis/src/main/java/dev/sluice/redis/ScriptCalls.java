@@ -16,7 +16,7 @@ import java.util.stream.Stream;
 
 /**
  * Calls the script of the Redis store without the store. One call has several spends, as if several
- * callers shared the call. This class is in the package of the store, since the script is
+ * callers shared the call. The class is in the package of the Redis store, since the script is
  * package-private. Thread-safe; only close blocks.
  */
 public final class ScriptCalls implements AutoCloseable {

@@ -11,8 +11,8 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.BooleanSupplier;
 
 /**
- * An attack of hostile clients on the server. Each attack lasts a few seconds, and exceeds none of
- * the bounds that the documentation of the server gives for clients.
+ * An attack of hostile clients on the server. Each attack lasts a few seconds and stays within the
+ * documented limits for clients.
  */
 enum Attack {
   UNREAD_HTTP2("HTTP/2 responses that nobody reads", 32, 500_000) {
@@ -187,7 +187,7 @@ enum Attack {
    *
    * @param connections the number of connections that the attack must open; if it opens fewer, the
    *     attack counts as not tried
-   * @param leastBytes the number of bytes that the attack must at least send; the server can reject
+   * @param leastBytes the minimum number of bytes that the attack must send; the server can reject
    *     further bytes
    */
   Attack(String text, int connections, long leastBytes) {

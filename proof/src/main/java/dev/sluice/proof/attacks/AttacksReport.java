@@ -162,7 +162,7 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        // So that even a short attack overlaps with requests of well-behaved clients.
+        // The pause lets even a short attack overlap with requests of well-behaved clients.
         Thread.sleep(SETTLING_MILLIS);
         beside.judge(kept, target.text(), attack.text(), seen);
       }

@@ -18,8 +18,8 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A connection of an attacker. It writes as much as the server accepts, and reads only when the
- * attack calls {@link #read}.
+ * An attacker's connection, which writes as much as the server accepts, and reads only in {@link
+ * #read}.
  */
 final class HostileConnection implements AutoCloseable {
 
@@ -137,8 +137,8 @@ final class HostileConnection implements AutoCloseable {
   }
 
   /**
-   * The TLS layer of one hostile connection. After the handshake, it reads only when the attack
-   * reads, so data from the server stays in the network. Not thread-safe.
+   * The TLS layer of one hostile connection. After the handshake, the TLS layer reads only when the
+   * attack calls {@link #read(SocketChannel, ByteBuffer)}. Not thread-safe.
    */
   private static final class TlsLayer {
 
@@ -154,8 +154,8 @@ final class HostileConnection implements AutoCloseable {
     }
 
     /**
-     * Makes the handshake. Blocks until the handshake is complete, then frees its buffers, since an
-     * attack can have thousands of idle connections.
+     * Makes the handshake. Blocks until the handshake is complete, and then frees the handshake's
+     * buffers, since an attack can have thousands of idle connections.
      *
      * @param channel in blocking mode
      */

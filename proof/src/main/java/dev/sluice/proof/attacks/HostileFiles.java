@@ -42,7 +42,7 @@ final class HostileFiles {
 
   /**
    * Writes a limit file with a number of 8 Mi digits. Previously, the server took 22 seconds to
-   * parse this number.
+   * parse a number of 8 Mi digits.
    */
   static String digits(Server.Launch launch) throws Exception {
     String digits = "9".repeat(8 << 20);
@@ -121,7 +121,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        // In this time, the server also polls the link.
+        // The server also polls the link during this pause.
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2);
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }

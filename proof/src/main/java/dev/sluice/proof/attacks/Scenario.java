@@ -18,10 +18,7 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 import java.util.zip.CRC32C;
 
-/**
- * An attack that does not measure response times. It returns a summary of the result, or throws if
- * a promise was broken.
- */
+/** An attack that does not measure response times. */
 enum Scenario {
   SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
     @Override
@@ -142,7 +139,7 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more tokens than the clients can spend
   private static final int FIFO_SECONDS = 3;
-  // The server logs one line about the FIFO. It logs the other lines when it stops.
+  // The server logs one line about the FIFO. The server logs the other lines when the server stops.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
@@ -222,8 +219,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot in which all buckets of a segment have hashes of the same line. These are
-   * more buckets than a line can hold.
+   * Returns a snapshot in which all buckets of a table segment have hashes of the same table line.
+   * A table line cannot hold so many buckets.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -150,7 +150,8 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("unexpected reply: " + head);
       }
-      // The number of names and values in the reply, which later versions can extend.
+      // The number of names and values in the reply. A later server version can add names and
+      // values.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();

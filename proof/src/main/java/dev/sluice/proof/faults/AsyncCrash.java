@@ -25,12 +25,12 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Spends that PostgreSQL granted with the durability async, and undid in a crash. Each spend has a
- * bucket of its own, so the table shows after the crash which spends survived.
+ * Spends that PostgreSQL granted with the durability async and lost in a crash. Each spend uses its
+ * own bucket, so the rows of the table show after the crash which spends survived.
  *
- * @param granted spends that the callers saw granted before the crash
- * @param undone those of them that the table does not have after the crash
- * @param millis from the first grant that was undone to the last grant
+ * @param granted the number of spends that were granted to callers before the crash
+ * @param undone the number of granted spends whose rows are missing after the crash
+ * @param millis the time from the first lost grant to the last grant
  */
 record AsyncCrash(int granted, int undone, long millis) {
 
@@ -40,7 +40,8 @@ record AsyncCrash(int granted, int undone, long millis) {
   private static final long HOUR_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /**
-   * Kills a server process under the load of some callers, and waits until PostgreSQL is back.
+   * Kills a PostgreSQL server process while callers spend, and waits until PostgreSQL has
+   * recovered.
    *
    * @param pauseMillis pause of each caller after each spend
    */
@@ -92,7 +93,7 @@ record AsyncCrash(int granted, int undone, long millis) {
     }
   }
 
-  /** Returns the keys that the table has when the database has recovered. */
+  /** Waits until the database has recovered, and returns the keys in its table. */
   private static Set<String> keys(DataSource source) throws SQLException, InterruptedException {
     long endNanos = System.nanoTime() + TimeUnit.SECONDS.toNanos(RECOVERY_SECONDS);
     while (true) {

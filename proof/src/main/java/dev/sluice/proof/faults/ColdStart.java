@@ -13,8 +13,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 
 /**
- * A process that makes its first decisions immediately after the start. It prints how many
- * decisions failed, and how long the slowest decision took in milliseconds.
+ * A process that makes its first decisions immediately after the start. The process prints the
+ * number of failed decisions and the milliseconds of the slowest decision.
  */
 public final class ColdStart {
 
@@ -24,7 +24,6 @@ public final class ColdStart {
    * Makes the decisions.
    *
    * @param args the address of the store, and the number of threads that decide at the same time
-   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[1]);

@@ -17,7 +17,8 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A run with two stores on the same two servers. The first store sends batches. Each batch takes
  * all tokens of a full bucket on the first server, and is denied by an empty bucket on the second
- * server. The second store, the observer, checks meanwhile whether the full bucket has its tokens.
+ * server. The second store is called the observer, and repeatedly checks that the full bucket has
+ * all tokens.
  *
  * @param everyMillis the time between two batches
  * @param dies whether the server with the empty buckets is killed during the run
@@ -39,8 +40,8 @@ record DeniedBatches(int everyMillis, boolean dies) {
 
     /**
      * Returns whether the share of denied checks is at most twice the share of time in which a
-     * batch was in flight. The tokens of a batch are missing from the arrival of its request until
-     * the arrival of its refund, which is about as long as the batch takes.
+     * batch was in flight. Between a batch's request and its refund, the full bucket lacks the
+     * batch's tokens, for about the duration of the batch.
      */
     boolean missedAtMostTwiceWhatBatchesTook() {
       return (double) missed / asked <= 2.0 * nanos / TimeUnit.SECONDS.toNanos(SECONDS);

@@ -12,14 +12,15 @@ import java.util.regex.Pattern;
 
 /*
  * Sentinel promotes the replica, and then checks once a second whether the replica is a master.
- * Only after this check, Sentinel reports the new master to clients. So this class measures two
- * times: how long clients call the old master after the promotion, and after the report. The new
- * master grants again all tokens that the old master grants after the promotion. A client cannot
- * know the new master before the report, so the promise covers only the time after the report.
+ * Only after this check does Sentinel tell clients the address of the new master. This class
+ * therefore measures how long clients call the old master after the promotion, and after Sentinel
+ * has told the new address. After the promotion, the new master can grant the same tokens as the
+ * old master. The promise covers only the time after Sentinel has told the new address.
  */
 
 /**
- * The measurements of a planned failover under load. The servers are observed, not the clients.
+ * The measurements of a planned failover under load. The times are measured at the servers, not at
+ * the clients.
  *
  * @param afterPromotionMillis how long the old master still received calls after the promotion
  * @param afterNameMillis how long the old master still received calls after Sentinel had reported

@@ -12,8 +12,8 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The measurements of several new processes. In each process, the store's server stops responding
- * for the first time. The processes differ in the number of callers.
+ * Measurements of new processes for which the store's server stops responding for the first time.
+ * Each process has another number of callers.
  */
 public record FirstOutage(List<Seen> all) {
 

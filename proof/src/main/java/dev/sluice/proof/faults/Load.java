@@ -36,14 +36,14 @@ public final class Load {
   static final int KEYS = 12;
   static final Duration TIMEOUT = Duration.ofMillis(500);
 
-  /** A burst of 20 tokens, and one token refills every 25 ms. */
+  /** The quota of the load: a burst of 20 tokens, and one token refills every 25 ms. */
   static final Quota QUOTA = quota(1);
 
   static final String HOURLY = "CallsAnHour";
 
   /**
-   * A burst of 20 tokens, and one token refills every three minutes. Once a bucket is empty, it
-   * denies until the end of a trial.
+   * A burst of 20 tokens, and one token refills every three minutes. An empty bucket stays empty
+   * until the end of a trial.
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
@@ -68,7 +68,7 @@ public final class Load {
     this.endNanos = endNanos;
   }
 
-  /** Returns the quota multiplied by a number. */
+  /** Returns {@link #QUOTA} with the burst and the refill rate multiplied by {@code scale}. */
   static Quota quota(long scale) {
     return Quota.burst(20 * scale).refill(40 * scale, Duration.ofSeconds(1));
   }
@@ -94,7 +94,6 @@ public final class Load {
    *
    * @param args the address of the store, the duration in seconds, and the factor by which the
    *     limit and the costs are multiplied
-   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
     int scale = Integer.parseInt(args[2]);
@@ -178,9 +177,9 @@ public final class Load {
   }
 
   /**
-   * Measures for how long the machine stops a thread, by how much too late a sleeping thread wakes
-   * up. The machine can delay every call by this time. Runs a thread until this object is closed.
-   * Thread-safe.
+   * Measures for how long the machine stops threads: a stopped machine delays the wake-up of a
+   * sleeping thread. The machine can delay every call as long as the sleeping thread. Runs a thread
+   * until this object is closed. Thread-safe.
    */
   static final class Stalls implements AutoCloseable {
 

@@ -127,7 +127,7 @@ final class Log {
   /**
    * Throws if a bucket granted more tokens than its limit allows.
    *
-   * @param more the most tokens that a bucket is documented to grant beyond its limit
+   * @param more how many tokens beyond its limit a bucket may grant according to the documentation
    */
   void requireWithinLimit(long more) throws BrokenPromise {
     long excess = excess();

@@ -28,10 +28,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
-/**
- * A trial: load and faults on one topology. A trial returns a summary of the result, or throws if a
- * promise was broken.
- */
+/** A trial: a load on one store topology, such as a Redis Cluster, while faults are injected. */
 enum Trial {
   SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
     @Override
@@ -165,8 +162,8 @@ enum Trial {
                   + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // For a short time, both masters grant tokens. Tokens whose grants had not reached the
-      // replica are granted a second time.
+      // For a short time, both masters grant tokens. The new master grants a token again if the old
+      // master's grant was not replicated.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
@@ -197,7 +194,7 @@ enum Trial {
           RedisStore store = RedisStore.builder(redis.uri()).queue(CALLERS).open()) {
         Limiter limiter = Limiter.of(Load.LIMITS, store);
         long answered = Load.longestCallMillis(limiter, CALLERS);
-        // Only reported here; FIRST_OUTAGE checks the first outage.
+        // The first outage is only reported here; the trial FIRST_OUTAGE checks it.
         long first = whileFrozen(redis, limiter);
         awaitDecision(limiter);
         try (Stalls stalls = new Stalls()) {
@@ -254,8 +251,8 @@ enum Trial {
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
   private static final int ANSWERED_PERCENT = 20;
-  // After a crash, a database recovers for several seconds. Calls fail immediately during this
-  // time.
+  // After a crash, a database recovers for several seconds. Calls fail immediately during the
+  // recovery.
   private static final int WHILE_RECOVERING_PERCENT = 5;
   private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;

@@ -37,13 +37,14 @@ final class Generator {
 
   /**
    * Returns a history without turns. The scheduler chooses the turns during the run. Half of the
-   * histories use only two or three kinds of operations. If all kinds were always mixed, many calls
-   * of the same few kinds would be rare. In each history, the clock moves at a different rate.
+   * histories use only two or three kinds of operations, so that calls of these kinds often
+   * overlap. In each history, the clock moves at a different rate.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    // With so many keys, lines of the table become full, and the store must move buckets.
+    // A crowded history has so many keys that table lines become full and the store must move
+    // buckets.
     boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);
@@ -57,7 +58,7 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
-    // 0: the table becomes crowded before the threads start. 1: it becomes crowded while they run.
+    // 0: the table is crowded when the threads start. 1: the table becomes crowded later.
     int crowding = random.nextInt(2);
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();
@@ -119,8 +120,8 @@ final class Generator {
   }
 
   /**
-   * Returns a batch that removes a bucket or fills it. In two of three cases, the batch also spends
-   * from another bucket, which it creates if necessary.
+   * Returns a batch that resets or refunds one bucket. In two of three cases, the batch also spends
+   * from a second bucket, which may not exist yet.
    */
   private Op exchange(Setup setup) {
     int dying = random.nextInt(setup.keys());
@@ -137,7 +138,8 @@ final class Generator {
   }
 
   /**
-   * Returns up to four batches that spend from most keys, so that segments of the table must grow.
+   * Returns up to four batches that spend from most keys, so that segments of the store's table
+   * split.
    */
   private List<Op> many(Setup setup) {
     int most = 1 + random.nextInt(4);
@@ -155,9 +157,9 @@ final class Generator {
   }
 
   /**
-   * Returns calls that create as many buckets as the store can hold, or one bucket less. Some of
-   * these buckets soon refill completely. A call that needs another bucket can then replace a
-   * bucket that has refilled.
+   * Returns calls that create as many buckets as the store can hold, or one bucket less. Some
+   * buckets soon refill completely, so that a call that needs a new bucket can replace a full
+   * bucket.
    */
   private List<Op> filled(Setup setup) {
     List<Integer> keys = new ArrayList<>();

@@ -41,8 +41,8 @@ final class HistoryRunner {
     List<Call> calls = new ArrayList<>();
     List<String> story = new ArrayList<>();
     List<Op> first = history.threads().get(0);
-    // The calls of the first thread run while no other thread runs. These calls are simulated too,
-    // so that a call that never ends is detected.
+    // The calls of the first thread run while no other thread runs. The first thread's calls are
+    // simulated too, so that a call that never ends is detected.
     Schedule alone = new Schedule(history.schedule().starving(), List.of());
     scheduler.run(works(world, clock, List.of(first), calls, 0), alone, null, Odds.NONE, null);
     String violation = scheduler.violation();
@@ -137,8 +137,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns whether a TAT is further in the future than a whole burst. This is possible after the
-   * clock has stepped back.
+   * Returns whether a call's answer contains a TAT that is further in the future than a whole
+   * burst. Only a clock step back can move a TAT that far into the future.
    */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
@@ -178,8 +178,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the violation without numbers and names. Runs with equal texts are assumed to show
-     * the same fault.
+     * Returns the text of the violation without numbers and names. Two runs with equal texts are
+     * assumed to show the same fault.
      */
     String kind() {
       return violation

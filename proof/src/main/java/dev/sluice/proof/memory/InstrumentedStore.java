@@ -3,14 +3,15 @@ package dev.sluice.proof.memory;
 
 import java.util.List;
 
-/** A store in a simulation, whose classes a class loader has instrumented. */
+/**
+ * A store whose classes were instrumented, so that a simulation can schedule the store's threads.
+ */
 public interface InstrumentedStore {
 
   /**
    * Runs a call to the store on the current thread of the simulation.
    *
    * @param op a charge or a snapshot
-   * @return the result of the call
    */
   Answer run(Op op);
 
@@ -55,10 +56,7 @@ public interface InstrumentedStore {
    */
   public record Answer(String failure, List<Long> nowNanos, List<Long> tatNanos) {
 
-    /**
-     * The failure of a call that the store rejected because it is full, so it cannot add another
-     * bucket.
-     */
+    /** The failure of a call that needs a new bucket while the store is full. */
     public static final String FULL = "full";
 
     /** The failure of a batch that contains the same bucket twice. */
@@ -68,7 +66,6 @@ public interface InstrumentedStore {
      * Returns the result of a call that threw an exception.
      *
      * @param what {@link #FULL}, {@link #TWICE}, or the exception
-     * @return the result
      */
     public static Answer failed(String what) {
       return new Answer(what, List.of(), List.of());

@@ -25,13 +25,13 @@ import org.objectweb.asm.Type;
  *     objects are shared.
  *
  * Calls that wait (onSpinWait, yield, timed parks) and locks are replaced by calls of the
- * simulator. Some code cannot be simulated: a monitor, an untimed park, a sleep. When a class with
- * this code is loaded, the class loader throws an exception. So no code is simulated wrongly. If a
- * new version of the store uses this code, this class must be extended first.
+ * simulator. Monitors, untimed parks and sleeps cannot be simulated. The class loader rejects a
+ * class with a monitor, an untimed park or a sleep. To simulate such a class, extend Instrumenter
+ * first.
  *
  * All accesses of all threads happen in one global order. The Java memory model also allows other
  * behaviour, such as a plain read that the compiler moves, or a release store that becomes visible
- * late. The simulation does not cover this behaviour.
+ * late. The simulation covers no reordering of memory accesses.
  */
 
 /**
@@ -219,8 +219,8 @@ final class Instrumenter {
   }
 
   /**
-   * The numbered places in the instrumented code at which the scheduler can stop a thread. Only one
-   * thread can use this object.
+   * The numbered code locations at which the scheduler can stop a thread. Only one thread can use
+   * this object.
    */
   static final class Sites {
 

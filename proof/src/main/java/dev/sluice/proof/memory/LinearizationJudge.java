@@ -10,15 +10,14 @@ import java.util.Set;
 
 /*
  * The search of Wing and Gong. The first call of the sequential order must be a call that began
- * before any other call ended. Try each of these calls as the first. If the result of the call is
- * correct in the model, search an order of the remaining calls in the same way. A cache of states
- * that were already tried (Lowe) keeps the search short.
+ * before any other call ended. The search tries each candidate as the first call. If the model
+ * gives the same result for this call, the search orders the remaining calls in the same way. A
+ * cache of states that were already tried (Lowe) keeps the search short.
  */
 
 /**
  * Checks linearizability: whether the calls, run one after the other in some order, give the same
- * results. A call that ended before another began must also come first in this order. Not
- * thread-safe.
+ * results. The order must keep two calls that did not overlap in their real order. Not thread-safe.
  */
 final class LinearizationJudge {
 

@@ -13,11 +13,11 @@ import java.util.SplittableRandom;
  *
  * <p>Each history has its own seed. Histories run one after the other, until the given minutes of
  * processor time are used (by default 1 minute). The first seed is the argument of {@code --seed},
- * otherwise a random seed. The first seed determines all others. With {@code --seed} and without
- * minutes, only one history runs. With {@code --brief}, failing histories are not reduced. The exit
- * code is 0 if no invariant was violated; the last line of the output contains the number of steps.
- * The exit code is 1 if an invariant was violated; the last line contains the seed. The exit code
- * is 2 for wrong arguments.
+ * otherwise a random seed. The first seed determines the seeds of all later histories. With {@code
+ * --seed} and without minutes, only one history runs. With {@code --brief}, failing histories are
+ * not reduced. The exit code is 0 if no invariant was violated; the last line of the output
+ * contains the number of steps. The exit code is 1 if an invariant was violated; the last line
+ * contains the seed. The exit code is 2 for wrong arguments.
  */
 public final class MemorySimulation {
 
@@ -37,7 +37,7 @@ public final class MemorySimulation {
   /**
    * Runs the simulation.
    *
-   * @param args the arguments, as described above
+   * @param args {@code [MINUTES] [--seed N] [--brief]}
    */
   public static void main(String[] args) {
     System.exit(run(args, System.out));
@@ -105,8 +105,8 @@ public final class MemorySimulation {
   }
 
   /**
-   * Returns the processor time that this process has used. By this time, a run is equally long on a
-   * busy machine.
+   * Returns the processor time that this process has used. A run measured in processor time does
+   * the same work on a busy machine.
    */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();

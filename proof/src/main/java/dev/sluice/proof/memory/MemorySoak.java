@@ -26,9 +26,10 @@ import java.util.concurrent.atomic.AtomicLongArray;
  * All threads spend from the few hot keys, from one key or from two at a time, and faster than the
  * keys refill. At the end, each hot key must have granted the tokens that the limit allows, with a
  * difference of at most two tokens. There are two million cold keys, whose buckets expire and are
- * created again. Only one thread uses each cold key. This thread reads the clock before and after
- * each decision, so it knows bounds of the bucket's TAT. If no TAT within these bounds leads to the
- * decision, the decision is wrong. Once a minute, the store is saved to a file and restored.
+ * created again. Only one thread uses each cold key. The owning thread reads the clock before and
+ * after each decision, and computes bounds of the bucket's TAT. A decision is wrong if no TAT
+ * within the bounds explains the decision. Once a minute, the store is saved to a file and
+ * restored.
  */
 
 /**
@@ -102,8 +103,7 @@ final class MemorySoak {
         "%s, Java %s, %d threads%n",
         System.getProperty("os.arch"), System.getProperty("java.version"), THREADS);
     long startNanos = time.nanos();
-    // Empties the hot buckets. While a bucket is full, it gets no new tokens, and fewer tokens
-    // would be granted.
+    // Empties the hot buckets, because a full bucket does not refill.
     for (int i = 0; i < HOT_KEYS; i++) {
       if (hot.trySpend(hotIds[i], HOT.burst())) {
         givenOut.set(i, HOT.burst());
@@ -206,8 +206,8 @@ final class MemorySoak {
   }
 
   /**
-   * Checks how many tokens each hot key granted. A hot bucket would refill completely only after 10
-   * s without a spend, which never happened. So each key granted all tokens that refilled.
+   * Checks how many tokens each hot key granted. Hot keys are spent from so often that no hot
+   * bucket becomes full. Each hot key therefore grants all tokens that refill.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);

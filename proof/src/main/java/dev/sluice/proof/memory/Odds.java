@@ -5,24 +5,25 @@ import java.util.Random;
 
 /*
  * Some faults appear only if one thread stops between two reads and another thread then completes a
- * long call. A scan of the table takes hundreds of steps. So if turns are equally likely at every
- * step, a fault of this kind is rarely found. Therefore, in half of the runs, most turns happen at
- * a few places in the code, which are different in each run. Between two turns, a thread runs for a
- * long time.
+ * long call. A scan of the table takes hundreds of steps. If a thread change is equally likely at
+ * every step, the simulation rarely finds a fault that needs a complete scan between two reads. In
+ * half of the runs, threads therefore change mostly at a few code locations, which differ between
+ * runs.
  */
 
 /**
- * The probability that another thread takes over at a step.
+ * The probability that the scheduler changes to another thread at a step.
  *
- * @param oneIn the mean number of steps between two turns at arbitrary places
- * @param places selects by their hashes the places at which turns are likely; 0 for none
+ * @param oneIn the mean number of steps between two thread changes at arbitrary code locations
+ * @param places selects the code locations at which thread changes are likely, by their hashes; 0
+ *     for none
  */
 record Odds(int oneIn, int places) {
 
   private static final int SPREAD = 0x9E3779B9;
   private static final int ONE_PLACE_IN = 32;
 
-  /** The odds for a run in which the schedule determines the turns. */
+  /** The odds for a run in which the schedule determines when threads change. */
   static final Odds NONE = new Odds(1, 0);
 
   static Odds random(Random random) {
@@ -31,9 +32,9 @@ record Odds(int oneIn, int places) {
   }
 
   /**
-   * Decides at random whether another thread takes over at a step.
+   * Decides at random whether another thread runs after a step.
    *
-   * @param place the hash of the current thread's place in the code
+   * @param place the hash of the current thread's code location
    */
   boolean change(Random random, int place) {
     int within = places != 0 && isLikely(place) ? 2 : oneIn;

@@ -35,8 +35,8 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     /** Spends tokens if the bucket has the tokens. Never denies the batch. */
     SPEND_ONLY,
     /**
-     * Spends as many tokens as the bucket has, but at most the cost. A call with this operation
-     * charges only one bucket.
+     * Spends as many tokens as the bucket has, but at most the cost. A call that contains
+     * SPEND_UP_TO charges only one bucket.
      */
     SPEND_UP_TO,
     /** Refunds tokens. */

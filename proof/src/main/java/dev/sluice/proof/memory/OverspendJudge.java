@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * Checks that no bucket granted more tokens than its burst, its refill, its refunds and its resets
- * allow. This invariant holds for every order of the calls.
+ * allow. The bound holds for every order of the calls.
  */
 final class OverspendJudge {
 
@@ -52,7 +52,7 @@ final class OverspendJudge {
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
-            // This operation returns no tokens to the bucket.
+            // A charge of any other kind returns no tokens to the bucket.
           }
         }
       }

@@ -7,13 +7,13 @@ import java.util.List;
 import java.util.stream.Collectors;
 
 /**
- * The order in which the simulated threads run. A turn is a step at which another thread takes
- * over. Between two turns, the same thread runs until it ends, waits for a lock or gives way
- * ({@code yield}, {@code onSpinWait}).
+ * The order in which the simulated threads run. A turn is a step after which another thread runs.
+ * Between two turns, the same thread runs until it ends, waits for a lock, or yields ({@code
+ * yield}, {@code onSpinWait}).
  *
- * @param starving the policy for a thread that gives way. If true, this thread runs again only when
- *     every other thread has ended, waits for a lock or has given way; of several threads, the last
- *     one that gave way runs first. If false, the threads run in turn
+ * @param starving whether a thread that yields runs again only when every other thread has ended,
+ *     waits for a lock, or has yielded; the last thread that yielded then runs first. If false, the
+ *     threads run in turn
  * @param turns the turns, in ascending order of their steps
  */
 record Schedule(boolean starving, List<Turn> turns) {
@@ -26,7 +26,7 @@ record Schedule(boolean starving, List<Turn> turns) {
    * A step at which the scheduler makes another thread run, although the current thread could
    * continue.
    *
-   * @param step the number of steps of all threads before the change
+   * @param step the number of steps of all threads before the turn
    * @param thread the thread that runs next
    */
   record Turn(long step, int thread) {}

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the threads of a simulation, of which only one runs at a time. A simulated thread is a
- * {@link Strand}. If the same strand continues after a step, no thread is woken. Otherwise the
- * scheduler wakes the thread of the next strand, and parks the current thread.
+ * {@link Strand}. To switch strands, the scheduler wakes the thread of the next strand and parks
+ * the current thread.
  *
  * <p>Runs one history at a time.
  */
@@ -60,7 +60,7 @@ final class Scheduler {
     return violation;
   }
 
-  /** Returns the turns of the last run. With these turns, the run can be repeated. */
+  /** Returns the turns of the last run, with which the run can be repeated. */
   List<Turn> made() {
     return List.copyOf(made);
   }
@@ -69,9 +69,9 @@ final class Scheduler {
    * Runs the work of all strands until each has ended.
    *
    * @param works the work of each strand
-   * @param plan the policy for strands that give way; also the turns, if {@code chance} is null
+   * @param plan the policy for strands that yield; also the turns, if {@code chance} is null
    * @param chance chooses the turns at random; null to use the turns of the plan
-   * @param given the probability of a random turn at each step
+   * @param given the probability of a turn at each step, if {@code chance} is not null
    * @param told receives a line for each change from one strand to another; null for no lines
    */
   void run(
@@ -203,7 +203,7 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      // From now on, code of this strand (such as a finally block) is no longer simulated.
+      // After the run, the strand's remaining code, such as a finally block, is not simulated.
       me.unwound = true;
       throw new Unwound();
     }
@@ -238,7 +238,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Selects the strand that runs next when the current strand gives way or waits for a lock. */
+  /** Selects the strand that runs next when the current strand yields or waits for a lock. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -364,7 +364,8 @@ final class Scheduler {
   }
 
   /**
-   * A simulated thread. Its real thread is reused for several runs. Only one strand runs at a time.
+   * A simulated thread, whose real thread is reused for several runs. Only one strand runs at a
+   * time.
    *
    * <p>Only the running strand is allowed to access the fields of strands.
    */

@@ -14,19 +14,19 @@ import java.util.Map;
 
 /**
  * A model of the store in which calls run one after the other, and buckets are never deleted except
- * by a reset. The model checks the results of calls in a given order. It shares no code with the
- * store's arithmetic. All calls of a run use the same burst. A TAT can be further in the future
- * than this burst only after the clock has stepped back, and the model does not check such runs.
+ * by a reset. The model checks the results of calls in a given order. The model shares no code with
+ * the store's arithmetic. All calls of a run use the same burst. The model does not check runs in
+ * which a clock step back puts a TAT further in the future than a whole burst.
  *
- * <p>Only {@link #apply} changes a model. Callers use this method on a copy.
+ * <p>Only {@link #apply} changes a model, so callers copy a model before they call {@code apply}.
  */
 final class SequentialStore {
 
   private final Setup setup;
   final long[] tatNanos;
-  private final long[] writtenNanos; // by key, the latest time with which a TAT was written
+  private final long[] writtenNanos; // by key, the time of the last TAT change
   private final long[] resetNanos; // by key, the latest time of a call that removed the bucket
-  // By key and TAT, the earliest time at which a call can find this TAT.
+  // By key and TAT, the earliest time at which a later call can read the TAT.
   private final List<Map<Long, Long>> metBy;
 
   SequentialStore(Setup setup) {
@@ -108,7 +108,7 @@ final class SequentialStore {
         <= setup.offsetNanos();
   }
 
-  /** Returns how many tokens a charge needs. A spend takes this number of tokens. */
+  /** Returns how many tokens a charge needs, which is the number that a granted spend takes. */
   long tokens(Part part, long nowNanos, long tat) {
     long free = (setup.offsetNanos() - aheadNanos(nowNanos, tat)) / Setup.TOKEN_NANOS;
     return part.act() == Verb.SPEND_UP_TO ? Math.max(Math.min(part.cost(), free), 1) : part.cost();
@@ -119,9 +119,9 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund read the clock after the TAT of the bucket. If the TAT changes between
-    // these two reads, and then has its first value again, the result is also correct for the time
-    // that the clock showed.
+    // A denial and a refund read the bucket's TAT first, and the clock second. The result is
+    // correct even if the TAT changed between the two reads and then changed back to the first
+    // value.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {
@@ -130,7 +130,7 @@ final class SequentialStore {
     if (!passes) {
       return true;
     }
-    // A spend must not use a time from before the reset of its bucket.
+    // A spend must not use a clock time that is earlier than the reset of the spend's bucket.
     boolean spends = part.act().spends() && costNanos > 0;
     boolean forgotten = tatNanos[key] == 0 && setup.keptNanos() == 0;
     if (spends && forgotten && nowNanos < resetNanos[key]) {
@@ -167,9 +167,8 @@ final class SequentialStore {
   }
 
   /**
-   * Returns whether the store can have been too full for the new buckets of a call at some time
-   * during the call. The store can also report that it is full if another thread creates one of
-   * these buckets during the call.
+   * Returns whether the store can have been full during a call that creates buckets. The store can
+   * also report that it is full if another thread creates one of the buckets during the call.
    */
   private boolean mayBeFull(Call call) {
     long live = Arrays.stream(tatNanos).filter(tat -> tat > call.begunNanos()).count();

@@ -4,7 +4,7 @@ package dev.sluice.proof.memory;
 /**
  * The state at the start of a simulated run. One token refills in {@link #TOKEN_NANOS}.
  *
- * @param bound the maximum number of live buckets
+ * @param bound the store's maximum number of live buckets
  * @param keys the number of buckets that the calls use, with indexes from 0
  * @param burst the tokens of a full bucket
  * @param keptNanos for how long the store keeps a full bucket, in case the clock steps back

@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 public final class Steps {
 
   /**
-   * The scheduler of the running simulation; null if no simulation is running. Only the thread that
-   * currently runs uses this field.
+   * The scheduler of the running simulation; null if no simulation is running. Only the simulated
+   * thread that currently runs accesses this field.
    */
   private static @Nullable Scheduler scheduler;
 
@@ -44,8 +44,6 @@ public final class Steps {
   /**
    * Replaces {@link Thread#yield}, {@link Thread#onSpinWait} and timed parking: lets another thread
    * run.
-   *
-   * @param site the number of the place in the code
    */
   public static void giveWay(int site) {
     Scheduler running = scheduler;
@@ -58,18 +56,12 @@ public final class Steps {
    * Replaces a timed park.
    *
    * @param nanos the duration, which is not simulated
-   * @param site the number of the place in the code
    */
   public static void parkNanos(long nanos, int site) {
     giveWay(site);
   }
 
-  /**
-   * Replaces {@link ReentrantLock#lock}.
-   *
-   * @param lock the lock
-   * @param site the number of the place in the code
-   */
+  /** Replaces {@link ReentrantLock#lock}. */
   public static void lock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;
     if (running == null) {
@@ -82,8 +74,6 @@ public final class Steps {
   /**
    * Replaces {@link ReentrantLock#tryLock()}.
    *
-   * @param lock the lock
-   * @param site the number of the place in the code
    * @return whether the lock was free
    */
   public static boolean tryLock(ReentrantLock lock, int site) {
@@ -91,12 +81,7 @@ public final class Steps {
     return running == null ? lock.tryLock() : running.tryLock(lock, site);
   }
 
-  /**
-   * Replaces {@link ReentrantLock#unlock}.
-   *
-   * @param lock the lock
-   * @param site the number of the place in the code
-   */
+  /** Replaces {@link ReentrantLock#unlock}. */
   public static void unlock(ReentrantLock lock, int site) {
     Scheduler running = scheduler;
     if (running == null) {

@@ -22,8 +22,8 @@ import java.util.concurrent.atomic.AtomicInteger;
 /**
  * A drill in which the server's certificate expires under load. The promise: Open connections
  * continue to work. New clients reject the certificate and report the reason. The server's log and
- * a metric report the expiry, before and after it. New certificate files take effect without a
- * restart, and no open connection is closed.
+ * a metric report the expiry, both in advance and afterwards. New certificate files take effect
+ * without a restart, and no open connection is closed.
  */
 final class CertificateEnds implements ProductionReport.Drill {
 

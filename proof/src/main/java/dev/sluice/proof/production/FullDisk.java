@@ -21,9 +21,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The
- * promise: The server continues to decide. A metric and one log line report each of the three
- * failures. A change that cannot be saved is rejected with 503 and has no effect. When the disk has
- * free space, saving works again, and no temporary files remain.
+ * promise: The server continues to decide. A metric and one log line report each failed write of
+ * the snapshot, the audit log and the overrides. A change that cannot be saved is rejected with 503
+ * and has no effect. When the disk has free space, saving works again, and no temporary files
+ * remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
@@ -150,8 +151,8 @@ final class FullDisk implements ProductionReport.Drill {
 
   /**
    * Returns a failure that the server has not reported yet; empty if the server has reported all
-   * failures. On a full tmpfs, the audit log can still fill its last page. So lines are lost only
-   * after several changes, however long the drill waits.
+   * failures. On a full tmpfs, the audit log can still grow to the end of its last page. The audit
+   * log therefore loses lines only after several changes, however long the drill waits.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {

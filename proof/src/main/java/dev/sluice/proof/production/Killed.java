@@ -25,9 +25,9 @@ import java.util.concurrent.TimeUnit;
  * last snapshot. Temporary files do not accumulate.
  *
  * <p>A client records the time of the response to each of its spends. The server reads the buckets
- * up to 1 s before it writes the snapshot file. So after the next start, the bucket must contain at
- * least all spends whose responses arrived more than 1 s before the file was written. The bucket
- * must not contain more spends than were sent.
+ * up to 1 s before it writes the snapshot file. After the next start, a bucket must contain at
+ * least all spends whose responses arrived more than 1 s before the last snapshot. A bucket must
+ * never contain more spends than the client sent.
  */
 final class Killed implements ProductionReport.Drill {
 
@@ -73,7 +73,7 @@ final class Killed implements ProductionReport.Drill {
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
-        // If the server is just writing a snapshot, there is one temporary file.
+        // A server that is killed while it writes a snapshot leaves one temporary file.
         BrokenPromise.unless(leftOver <= 1, "%s temporary files remain", leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server has ended");
       }

@@ -15,12 +15,12 @@ import java.util.stream.Stream;
 
 /**
  * The expected contents of the buckets that one client uses. The limit is so large that every
- * operation is allowed, and less than one token refills during an epoch. So every response must
- * contain exactly the number of tokens that the earlier operations have left. Not thread-safe.
+ * operation is allowed, and less than one token refills during an epoch. Every response must report
+ * exactly the number of tokens that the ledger computes. Not thread-safe.
  *
- * <p>Each outage of the store starts a new epoch. A new epoch uses new buckets, since the store can
- * have lost the old buckets in the outage. If an operation gets no decision, it is unknown whether
- * the store charged it, so the ledger no longer checks the buckets of this operation.
+ * <p>Each outage of the store starts a new epoch. A new epoch uses new buckets, since an outage can
+ * delete the store's buckets. If an operation gets no decision, the store may or may not have
+ * charged its buckets, so the ledger stops checking these buckets.
  */
 final class Ledger {
 
@@ -37,7 +37,7 @@ final class Ledger {
 
   Ledger(Door door) {
     this.door = door;
-    // The numbers only choose operations, so a predictable generator is good enough.
+    // The random numbers only choose operations, so they may be predictable.
     this.random = new Random(door.name().hashCode());
   }
 
@@ -47,7 +47,8 @@ final class Ledger {
    * @param now the number of the current epoch
    * @param follows whether to compare the response; false while the store can be unreachable
    * @return whether the operation was allowed
-   * @throws IOException if there is no response, or if it differs from the expected number
+   * @throws IOException if there is no response, or if the response has an unexpected number of
+   *     tokens
    */
   boolean act(Client client, int now, boolean follows) throws IOException {
     if (now != epoch) {

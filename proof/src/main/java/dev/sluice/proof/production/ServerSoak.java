@@ -30,16 +30,18 @@ import java.util.function.ToLongFunction;
  * server uses its own Redis. Every 10 s, the limit changes. Every 3 minutes, Redis is unreachable
  * for 10 s: the drill freezes and kills Redis alternately. Every 5 minutes, the certificate is
  * replaced. The promise: No response is lost or unexpected. No bucket grants more tokens than its
- * limit allows, and with each protocol at least one bucket grants nearly all allowed tokens. A
- * second limit is used by all operations, and its buckets always have exactly the expected number
- * of tokens. Memory, threads and file descriptors do not grow, and the number of log lines is
- * bounded.
+ * limit allows, and with each protocol at least one bucket grants nearly all allowed tokens. The
+ * operations of {@link Client#acts} use a second limit, whose buckets always have exactly the
+ * expected number of tokens. Memory, threads and file descriptors do not grow, and the number of
+ * log lines is bounded.
  *
- * <p>The failure rule of the limits denies, so no token is granted while Redis is unreachable.
+ * <p>The limits have the failure rule deny, so the server grants no token while Redis is
+ * unreachable.
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  // Each of 7 protocols sends 2 requests in this time, fewer than 800 per second in total.
+  // One client per protocol sends two requests in this many milliseconds, so 7 protocols send fewer
+  // than 800 per second.
   private static final int PER_DOOR_MILLIS = 18;
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
@@ -51,15 +53,14 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int FIRST_ROTATION_SECONDS = 90;
   private static final long MANY = 40;
   private static final long FEW = 20;
-  // Long, so that a delay of a busy machine is not taken for an outage.
+  // The store's time-out is long, so that a delay of a busy machine does not count as an outage.
   private static final String STORE_TIMEOUT = "2s";
   // While Redis is reachable, at most one in this many requests is allowed to be undecided.
   private static final int MOST_UNDECIDED = 1_000;
 
   /**
-   * With each protocol, at least one window must grant this share of the allowed tokens. On a quiet
-   * machine, a client sends three times as many requests as a window of 20 tokens per second needs.
-   * Outages affect only some of the windows.
+   * With each protocol, a bucket must grant this share of the allowed tokens in at least one {@link
+   * Window}. On a quiet machine, a client requests three times as many tokens as the limit allows.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -195,8 +196,8 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        // Called before the restart, so that even the first grant after the restart counts for the
-        // new buckets.
+        // The window learns of the lost buckets before Redis restarts, so that the first grant
+        // after the restart counts for the new buckets.
         window.bucketsLost();
         if (kills) {
           redis.startAgain();
@@ -252,7 +253,8 @@ final class ServerSoak implements ProductionReport.Drill {
   }
 
   /**
-   * Requests one operation on buckets of the second limit. After each outage, new buckets are used.
+   * Requests one operation on buckets of {@link Client.Act#LIMIT}. After each outage, the
+   * operations use new buckets.
    */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
@@ -341,8 +343,8 @@ final class ServerSoak implements ProductionReport.Drill {
   }
 
   /**
-   * A window: the time in which one limit is in force, and the tokens that each bucket granted in
-   * this time. A token counts only if both its request and its response are within this time.
+   * The period in which one limit is in force, and the number of tokens that each bucket granted in
+   * this period. A token counts only if the limit was in force during the whole request.
    * Thread-safe.
    */
   private static final class Window {

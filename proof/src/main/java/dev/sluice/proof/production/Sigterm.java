@@ -13,15 +13,15 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * A drill that sends SIGTERM under load. The promise for each protocol: Each request that was sent
- * before the server's goodbye gets a response. No token is spent without a response. The process
- * ends in time with exit code 143. The Redis protocol has no goodbye. With this protocol, each
- * command that was sent within half a second after the signal gets a reply. Each command that the
- * server runs gets a reply too.
+ * A drill that sends SIGTERM under load. The promise for each protocol: Each request that a client
+ * sent before the server announced the close gets a response. No token is spent without a response.
+ * The process ends in time with exit code 143. A Redis server cannot announce that it closes a
+ * connection. Each Redis command that was sent within half a second after SIGTERM gets a reply.
+ * Each Redis command that the server executes also gets a reply.
  *
  * <p>In each run, clients of all protocols spend, each from its own bucket. The next server process
- * reads the snapshot. The number of spent tokens in each bucket must equal the number of tokens
- * that the client was granted.
+ * reads the snapshot. In each bucket of the snapshot, the number of spent tokens must equal the
+ * number of tokens that the bucket's client was granted.
  */
 final class Sigterm implements ProductionReport.Drill {
 

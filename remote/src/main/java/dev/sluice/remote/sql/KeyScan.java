@@ -43,8 +43,8 @@ public final class KeyScan {
   }
 
   /**
-   * Returns an equal statement with a different text, so that the driver does not prepare it:
-   * drivers prepare a text that they see often.
+   * Returns an equivalent statement with a new text, because drivers prepare a text that they see
+   * often.
    */
   static String asNew(String sql) {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";

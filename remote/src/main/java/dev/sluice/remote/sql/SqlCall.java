@@ -36,8 +36,8 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   }
 
   /**
-   * Thrown if another call inserted or deleted one of this call's buckets meanwhile. This call has
-   * changed nothing, and can be sent again.
+   * Thrown if another call inserted or deleted a bucket of this call while this call ran. A call
+   * that fails with this exception has changed nothing, and can be sent again.
    */
   public static final class TryAgainException extends SQLException {
     private static final long serialVersionUID = 1;
@@ -55,7 +55,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   /** Returns the statement to prepare. */
   public abstract String sql();
 
-  /** Begins to send the call. Returns false if the call was abandoned. */
+  /** Begins to send the call. Returns false if the call was abandoned and must not be sent. */
   final boolean mayLeave(Attempt attempt) {
     return begin(attempt);
   }

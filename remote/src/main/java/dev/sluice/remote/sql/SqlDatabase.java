@@ -39,16 +39,16 @@ import org.jspecify.annotations.Nullable;
  *                                     └──▶ link ──▶ connection      2 by default
  *
  * The queue allows as many calls in flight as there are connections, so a call seldom waits for a
- * link. A call waits while connections are being opened, or while a connection hangs. If its
- * callers time out meanwhile, the call is not sent. A link without a connection takes no calls
- * while another link has a connection: it would fail each call at once, and would therefore take
- * most of the calls.
+ * link. A call waits while connections are being opened, or while a connection hangs. If all
+ * callers of a waiting call time out, the call is not sent. A link without a connection would fail
+ * each call at once, and would thus take most of the calls. While another link has a connection, a
+ * link without a connection therefore takes no calls.
  *
  * A call that times out after it was sent is also cancelled in the database. The SQL functions
  * bound their waits for locks themselves, and a connection that does not respond is closed.
  *
  * A call leaves nothing in its session except prepared statements, and the store also works without
- * prepared statements. So a pooler is allowed to run each call in a different session.
+ * prepared statements. A pooler is therefore allowed to run each call in a different session.
  */
 
 /** One database: its connections, and the queue in front of them. Thread-safe. */
@@ -369,8 +369,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
 
     /**
-     * Stops using prepared statements if the failure is that the session does not have the
-     * statement. This happens behind a pooler that runs each call in a different session.
+     * Stops using prepared statements if the failure shows that the session lacks the statement, as
+     * behind a pooler that runs each call in a different session.
      */
     private boolean doWithoutPrepared(SQLException failure) throws SQLException {
       if (!dialect.fault(failure).isLostStatement()) {
@@ -412,7 +412,7 @@ public final class SqlDatabase implements Endpoint, Topology {
 
     private Connection connection() throws SQLException {
       int since = broken.get();
-      // The event that broke another connection can have broken this connection too.
+      // The event that broke another connection, such as a failover, can break this connection.
       if (open != null && since != brokenBefore) {
         checkIdle();
       }
@@ -485,8 +485,8 @@ public final class SqlDatabase implements Endpoint, Topology {
 
   /**
    * Returns the pause after a step that deleted full buckets. Deleting takes a twentieth of one
-   * connection's time. If a large part of the step's buckets was full, as when many new ids arrive,
-   * deleting takes up to half of that time.
+   * connection's time. If many of the step's buckets were full, as when many new ids arrive,
+   * deleting takes up to half of one connection's time.
    */
   static long pauseNanos(long tookNanos, int deleted) {
     long times = Math.min(Math.max(Cleaning.LOT / Math.max(deleted, 1), 1), Cleaning.SHARE);

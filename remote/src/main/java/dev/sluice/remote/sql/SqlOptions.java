@@ -18,9 +18,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The options of a store in a database, with their ranges and defaults. Also opens the store. The
- * public builders delegate to this class; they do not extend it, because this package is not
- * exported to applications.
+ * The options of a store in a database, with their ranges and defaults. This class also opens the
+ * store. The public builders delegate to this class instead of extending it, because this package
+ * is not exported to applications.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
  * its range. Not thread-safe.

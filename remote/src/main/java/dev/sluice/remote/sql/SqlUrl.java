@@ -31,8 +31,9 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
    * Reads a URL.
    *
    * @param schemes the allowed schemes
-   * @throws IllegalArgumentException if the text is not such a URL, or if its port, path or
-   *     parameters can be a part of a password; the message can contain that password
+   * @throws IllegalArgumentException if the text is not a URL with one of the schemes, or if the
+   *     URL's port, path or parameters can be a part of a password; the message can contain the
+   *     password
    */
   public static SqlUrl of(String url, List<String> schemes) {
     URI uri;

@@ -28,7 +28,7 @@ import org.openqa.selenium.logging.LogType;
  * machine. Requires {@code selenium-chrome-driver}. The browser stores its files in a temporary
  * folder. Closing the browser deletes this folder.
  *
- * <p>Not thread-safe. Methods block until the browser has finished.
+ * <p>Not thread-safe. Each method blocks until the browser has done what was requested.
  */
 public final class LocalBrowser implements AutoCloseable {
 

@@ -18,11 +18,11 @@ import org.jspecify.annotations.Nullable;
 /**
  * A real MariaDB on the loopback interface, shared by all tests of a JVM. Requires {@code mariadbd}
  * and {@code mariadb-install-db}, for example from Debian's package mariadb-server. If the tests
- * run as root, these programs run as the user nobody. The server starts with the first call and
- * stops with the JVM. A test can kill, restart and freeze the server, which has no other users
- * meanwhile.
+ * run as root, both programs run as the user nobody. The server starts at the first call of {@link
+ * #port} and stops when the JVM ends. Only a test that runs alone may kill, restart or freeze the
+ * server.
  *
- * <p>Thread-safe. The first call blocks for several seconds.
+ * <p>Thread-safe. The first call of {@link #port} blocks for several seconds.
  */
 public final class LocalMariaDb {
 
@@ -97,7 +97,7 @@ public final class LocalMariaDb {
     }
   }
 
-  /** Freezes the server. Its connections stay open, but the server sends nothing. */
+  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
   public static synchronized void freeze() {
     signal("STOP");
   }

@@ -28,10 +28,10 @@ import java.util.stream.Stream;
  * tests that run as root start it in a user namespace. If the machine forbids user namespaces, or
  * if no artifact exists for the machine's processor, Debian's PostgreSQL is used. Tests that run as
  * root start Debian's PostgreSQL as the user nobody. The system property {@code
- * sluice.postgres.bin} can name the program folder of another installation. The server starts with
- * the first database and stops with the JVM.
+ * sluice.postgres.bin} can name the program folder of another installation. The server starts when
+ * the first database is created, and stops when the JVM ends.
  *
- * <p>Thread-safe. The first call blocks for several seconds.
+ * <p>Thread-safe. The first call of {@link #newDatabase} blocks for several seconds.
  */
 public final class LocalPostgres {
 
@@ -211,9 +211,9 @@ public final class LocalPostgres {
   }
 
   /**
-   * Starts a separate process that deletes a folder after the server has ended, which the process
-   * sees by the file {@code ofServer}. A hundred databases have about 30,000 files. Maven would
-   * kill a JVM that takes so long to delete its files at the end.
+   * Starts a separate process that waits until the server has deleted the file {@code ofServer},
+   * and then deletes a folder. A hundred databases have about 30,000 files. Maven would kill a JVM
+   * that took the time to delete 30,000 files before its end.
    */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =

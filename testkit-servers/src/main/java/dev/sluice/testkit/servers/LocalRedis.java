@@ -116,10 +116,7 @@ public final class LocalRedis implements AutoCloseable {
     throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
   }
 
-  /**
-   * Restarts the server on its previous port after it was {@linkplain #kill killed}. Its files are
-   * unchanged.
-   */
+  /** Restarts a {@linkplain #kill killed} server on its previous port, with its previous files. */
   public void startAgain() {
     List<String> command = new ArrayList<>(List.of(binary.toString()));
     if (arguments.contains("--sentinel")) {
@@ -151,8 +148,8 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * Removes a setting that only Redis 7 knows if the program is Redis 6.2. Redis 6.2 would refuse
-   * to start with this setting.
+   * If the program is Redis 6.2, removes a setting that only Redis 7 knows. Redis 6.2 would refuse
+   * to start with the setting.
    */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
@@ -250,7 +247,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server. Its connections stay open, but the server sends nothing. */
+  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
   public void freeze() {
     signal("STOP");
   }

@@ -57,8 +57,8 @@ public final class RedisBinary {
   }
 
   /**
-   * Returns whether the program knows the setting {@code enable-debug-command} of Redis 7. Older
-   * versions refuse to start with this setting.
+   * Returns whether the program knows the setting {@code enable-debug-command} of Redis 7. Versions
+   * of Redis before 7 refuse to start with this setting.
    */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
@@ -109,7 +109,7 @@ public final class RedisBinary {
           Files.deleteIfExists(file);
         }
       } catch (IOException e) {
-        // The file then stays in the folder for temporary files.
+        // A file that cannot be deleted stays in the folder for temporary files.
       }
     }
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Real servers for tests, on free ports of the loopback interface: Redis with its topologies,
- * PostgreSQL and MariaDB. Also a real browser.
+ * PostgreSQL, MariaDB, and a browser.
  */
 @NullMarked
 @CheckReturnValue

@@ -8,8 +8,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Draws a bar chart of the nanoseconds per decision as SVG. Each scene is a group of bars. The
- * chart is readable on light and dark backgrounds.
+ * Draws a bar chart of the nanoseconds per decision as SVG. All limiters that were measured under
+ * the same conditions form one group of bars. The chart is readable on light and dark backgrounds.
  */
 final class Chart {
 

@@ -26,10 +26,7 @@ import org.openjdk.jmh.annotations.State;
 @OutputTimeUnit(TimeUnit.NANOSECONDS)
 public class DecisionBenchmark {
 
-  /**
-   * The number of requests that each thread repeats. This number of requests stays in the
-   * processor's cache.
-   */
+  /** The number of requests that each thread repeats, small enough for the processor's cache. */
   private static final int REQUESTS = 256;
 
   /** The limiter to measure: a name of {@link Subjects}. */
@@ -85,7 +82,7 @@ public class DecisionBenchmark {
     private boolean asBytes;
 
     /**
-     * Creates another order of keys for each thread.
+     * Creates a different order of keys for each thread.
      *
      * @param all the benchmark
      */

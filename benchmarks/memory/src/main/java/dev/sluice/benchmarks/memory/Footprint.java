@@ -5,7 +5,7 @@ import java.lang.management.ManagementFactory;
 import java.time.Duration;
 import java.util.Locale;
 
-/** A process that measures the heap memory of one live bucket. It prints the number of bytes. */
+/** A process that measures the heap memory of one live bucket, and prints the number of bytes. */
 final class Footprint {
 
   private Footprint() {}

@@ -12,7 +12,7 @@ import java.util.List;
  */
 final class Requests {
 
-  /** The number of requests that are decided together, by limiters that can do so. */
+  /** The number of requests in one call of a limiter that can decide on several at once. */
   static final int TOGETHER = 32;
 
   private final String[] ids;

@@ -90,7 +90,7 @@ final class Scenes {
     Set<Subjects> insert = EnumSet.copyOf(FEW);
     insert.remove(Subjects.SLUICE_TICKING); // each run would start a clock thread that never ends
     insert.removeAll(
-        // These two subjects store no keys, so there is nothing to measure.
+        // CLOCK_AND_SWAP and HASH_AND_SWAP store no keys, so an insertion cannot be measured.
         EnumSet.of(Subjects.CLOCK_AND_SWAP, Subjects.HASH_AND_SWAP));
     add(rows, insert, InsertBenchmark.KEYS, "in order", "insert", new Machine(1, "Parallel"));
   }

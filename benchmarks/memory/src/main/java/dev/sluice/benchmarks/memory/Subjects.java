@@ -195,8 +195,8 @@ enum Subjects {
   },
   /**
    * A bound: hashes the key as {@link #READ_A_LINE} does, reads the clock, and makes one
-   * compare-and-swap in the cache line. These are the memory accesses of an exact decision, without
-   * the decision.
+   * compare-and-swap in the cache line. An exact decision needs at least the memory accesses of
+   * this bound.
    */
   CLOCK_AND_SWAP {
     @Override
@@ -241,7 +241,7 @@ enum Subjects {
 
   private static final int LONGS_OF_A_LINE = 8;
 
-  /** The limiters whose heap memory is measured. Each has another kind of data structure. */
+  /** The limiters whose heap memory is measured. Each limiter has a different data structure. */
   static final List<Subjects> WITH_BUCKETS =
       List.of(SLUICE, BUCKET4J, RESILIENCE4J, GUAVA, FAILSAFE, MAP_GCRA);
 
@@ -287,7 +287,7 @@ enum Subjects {
     return (int) Math.ceil(keys * 0.33);
   }
 
-  /** Returns the index at which the cache line of a key begins. */
+  /** Returns the array index at which the cache line of a key begins. */
   private static int start(String key, int lines) {
     int hash = 0;
     for (int i = 0; i < key.length(); i++) {
@@ -297,7 +297,7 @@ enum Subjects {
   }
 
   /**
-   * Returns the index at which the cache line of a hash begins. The lower 32 bits of the hash
+   * Returns the array index at which the cache line of a hash begins. The lower 32 bits of the hash
    * determine the line.
    */
   private static int start(long hash, int lines) {

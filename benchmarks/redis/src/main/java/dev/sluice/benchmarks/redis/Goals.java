@@ -22,7 +22,7 @@ final class Goals {
   }
 
   /**
-   * Returns all goals. Each ratio is followed by its range over the rounds.
+   * Returns all goals. The text of a ratio ends with the lowest and the highest ratio of a round.
    *
    * @param figures the measured rounds, by subject and load
    * @param bytes the memory of one of Sluice's buckets in Redis, in bytes

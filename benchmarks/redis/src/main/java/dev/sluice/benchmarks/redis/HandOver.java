@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A bound for every store that batches calls: a caller only joins a queue, sleeps, and is woken by
- * another thread. It uses neither Redis nor the network, and decides nothing. Thread-safe.
+ * another thread. The callers use neither Redis nor the network, and decide nothing. Thread-safe.
  */
 final class HandOver implements Client {
 

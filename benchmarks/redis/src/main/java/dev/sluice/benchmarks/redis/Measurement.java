@@ -139,8 +139,8 @@ final class Measurement {
   }
 
   /**
-   * Waits until many calls were made and the rate of calls no longer rises. Returns the time that
-   * this took in seconds; the negated time if the rate was still rising at the end.
+   * Waits until many calls were made and the rate of calls no longer rises. Returns how many
+   * seconds the warm-up took; negated if the rate was still rising at the end.
    */
   private static double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();

@@ -13,7 +13,7 @@ import java.util.stream.Stream;
  * @param clientMicros the processor time of the measuring process per charge
  * @param serverMicros the processor time of the Redis server per charge
  * @param failures the number of failed calls
- * @param warmUpSeconds the duration of the warm-up; negated if the rate was still rising at its end
+ * @param warmUpSeconds the duration of the warm-up; negated if the rate was rising until the end
  */
 record Round(
     double perSecond,

@@ -41,7 +41,7 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** Starts one caller that calls the subjects in turn, so that all have the same conditions. */
+  /** Starts one caller that calls the subjects in turn, under the same conditions. */
   static Run alternating(List<Client> subjects, int buckets) {
     Run run = new Run(buckets);
     run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());
@@ -50,8 +50,8 @@ final class Run implements AutoCloseable {
   }
 
   /**
-   * The latencies of one caller with one subject. The caller writes the latencies. They are read
-   * only after the run.
+   * The latencies of one caller with one subject, which the caller writes and which are read only
+   * after the run.
    */
   private static final class Samples {
     private final long[] nanos = new long[MOST_SAMPLES];
@@ -132,7 +132,7 @@ final class Run implements AutoCloseable {
   }
 
   /**
-   * Returns the sorted latencies of all callers with one subject, in nanoseconds. To be called
+   * Returns the sorted latencies of all callers with one subject, in nanoseconds. Call this method
    * after the run. {@code subject} is the index of the subject among {@code subjects} subjects.
    */
   long[] waits(int subject, int subjects) {

@@ -309,7 +309,7 @@ final class Subjects {
 
   /**
    * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
-   * 4, depending on the bucket. So the settlement refunds a token or spends another token.
+   * 4, depending on the bucket. Each settlement refunds a token or spends a further token.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
@@ -339,7 +339,7 @@ final class Subjects {
 
   /**
    * Returns the script of Sluice without the store. One call has many charges, as if several
-   * callers shared it. So almost only the work of the Redis server is measured.
+   * callers shared the call, so that the client's share of the measured work is small.
    */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);

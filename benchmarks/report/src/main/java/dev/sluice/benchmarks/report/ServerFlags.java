@@ -13,12 +13,12 @@ public final class ServerFlags {
 
   /**
    * The environment variables of a small server. The TLS library allocates 9 KB per connection in
-   * the C heap. Without this variable, glibc distributes these allocations over 8 arenas per
-   * processor, and each arena has unused gaps.
+   * the C heap. Without {@code MALLOC_ARENA_MAX}, glibc would use 8 arenas per processor for
+   * connections, and each arena wastes memory.
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  // From this Java version on, the launcher also passes other flags.
+  // From this Java version on, the launcher passes different flags for native access.
   private static final int OWN_COUNT_UNTIL = 24;
 
   private ServerFlags() {}

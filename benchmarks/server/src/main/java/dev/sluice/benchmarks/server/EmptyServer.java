@@ -25,9 +25,9 @@ import java.net.InetSocketAddress;
 import java.util.concurrent.CountDownLatch;
 
 /**
- * A server that makes no decisions. It uses the same libraries as the real server, and reads and
- * writes the same JSON and gRPC messages. The difference to the real server is the cost of Sluice's
- * own code.
+ * A server that makes no decisions, but uses the same libraries as the Sluice server, and reads and
+ * writes the same JSON and gRPC messages. Sluice's own code costs the difference between the
+ * figures of the two servers.
  */
 public final class EmptyServer {
 

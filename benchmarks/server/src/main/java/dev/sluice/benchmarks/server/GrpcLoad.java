@@ -64,8 +64,8 @@ record GrpcLoad(int port, Path body, long perSecond, Path scratch) implements Lo
   }
 
   /**
-   * Throws unless the server sends a valid response. The load generator h2load cannot check this: a
-   * gRPC error has the HTTP status 200, which h2load counts as a success.
+   * Throws unless the server sends a valid response. The load generator h2load does not detect gRPC
+   * errors, which have the HTTP status 200.
    */
   private void requireAnswer() throws IOException {
     RequestHeaders headers =

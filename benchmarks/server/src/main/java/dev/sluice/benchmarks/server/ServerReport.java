@@ -28,7 +28,7 @@ import java.util.stream.Stream;
  * The command {@code ./sluice bench server}. Compares each protocol of the server with an
  * alternative: the Redis protocol with Redis itself, and HTTP and gRPC with a server that makes no
  * decisions. All requests are allowed. The subjects of a scene first run until their rates are
- * stable. Then they are measured in turn, in several rounds, and a figure is the median of the
+ * stable. The subjects are measured in turn, in several rounds, and a figure is the median of the
  * rounds. The servers have the same heap size as in the Debian package.
  */
 public final class ServerReport {
@@ -267,8 +267,8 @@ public final class ServerReport {
   }
 
   /**
-   * Puts load on a subject until its rate is stable. The JIT compiler works for several seconds,
-   * and the rate rises to several times its first value during this time.
+   * Puts load on a subject until its rate is stable. While the JIT compiler works, for several
+   * seconds, the rate rises to several times its first value.
    */
   private void warmUp(Subject<Load.On> subject) throws IOException, InterruptedException {
     List<Double> rates = new ArrayList<>();

@@ -10,9 +10,9 @@ import java.net.Socket;
 import java.nio.charset.StandardCharsets;
 
 /**
- * A keep-alive HTTP/1.1 connection that sends several requests at once. The server then handles
- * most requests without waiting for input. Waking a waiting server thread takes longer than a
- * filter, and the time varies.
+ * A keep-alive HTTP/1.1 connection that sends several requests at once. If several requests have
+ * arrived, the server handles most of them without waiting for input. To wake a waiting server
+ * thread takes longer than to run a filter, and takes a varying time.
  */
 final class Connection implements Work.Load, Closeable {
 

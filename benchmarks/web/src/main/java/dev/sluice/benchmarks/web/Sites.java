@@ -28,10 +28,7 @@ import reactor.netty.http.server.HttpServer;
 /** Starts a separate server for each subject. Closing this object closes all servers. */
 final class Sites implements AutoCloseable {
 
-  /**
-   * The idle time-out of connections. It is long, since a connection is idle while other subjects
-   * are measured.
-   */
+  /** The idle time-out of connections, which are idle while other subjects are measured. */
   private static final long IDLE_MILLIS = 600_000;
 
   private final Deque<AutoCloseable> open = new ArrayDeque<>();

@@ -46,8 +46,8 @@ public final class WebReport {
   /**
    * Measures all scenes, and prints their rows.
    *
-   * @param arguments the seconds to measure, by default 120; the warm-up before takes a third of
-   *     this time in addition
+   * @param arguments the seconds to measure, by default 120; the warm-up takes a third of this time
+   *     in addition
    * @throws Exception if a server fails
    */
   public static void main(String[] arguments) throws Exception {
