@@ -156,8 +156,8 @@ public abstract class LiveBucketStoreContract {
   }
 
   /**
-   * Half of the threads charge two new or shared buckets in one order, the other threads in the
-   * opposite order. The store must not deadlock.
+   * Half of the threads charge two buckets in one order, the other threads in the opposite order.
+   * The store must not deadlock.
    */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {
