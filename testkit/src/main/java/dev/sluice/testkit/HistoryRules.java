@@ -20,8 +20,9 @@ interface HistoryRules extends DrivenStores {
   int STEPS = 60;
 
   /**
-   * In this test the clock never steps back: then the result would depend on whether the store has
-   * already deleted a full bucket. In the other tests of this interface, the clock steps back too.
+   * The clock never steps back in this test: after a step back, the result would depend on whether
+   * the store has deleted a full bucket. In the other tests of this interface, the clock steps back
+   * too.
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {

@@ -185,8 +185,8 @@ interface SpendRules extends DrivenStores {
   }
 
   /**
-   * A TAT in the past must be raised to the current time. Otherwise the spend would grant one token
-   * too many.
+   * A store must raise a TAT in the past to the current time; otherwise a spend would grant one
+   * token too many.
    */
   @Test
   default void idle_anyTime_earnsWhatElapsedAndNeverOverTheBurst() {

@@ -33,7 +33,7 @@ import org.junit.jupiter.api.Test;
  */
 interface WaitRules extends DrivenStores {
 
-  /** The emission interval: 10 tokens per second. */
+  /** The time in which one token refills, at 10 tokens per second. */
   Duration TOKEN = Duration.ofMillis(100);
 
   Duration MINUTE = Duration.ofMinutes(1);

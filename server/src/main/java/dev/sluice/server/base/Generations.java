@@ -26,7 +26,7 @@ public final class Generations {
 
   /** The kinds of watched files. A reload applies all files of one kind or none. */
   public enum Kind {
-    /** The file of tokens. */
+    /** The file with the access tokens of callers. */
     TOKENS,
     /** The server's certificate, its key, and the authorities of its clients. */
     CERTIFICATES,
@@ -52,7 +52,7 @@ public final class Generations {
     }
   }
 
-  /** A generation in the history, with the limits, overrides and rules of its files. */
+  /** An applied version of the files, with the limits, overrides and rules in these files. */
   public record Past(String hash, Instant at, Limits limits) {}
 
   /**
@@ -159,7 +159,7 @@ public final class Generations {
     /** The most generations that this object keeps, including the generation in force. */
     private static final int MOST_PAST = 10;
 
-    /** The most overrides in all kept generations; two generations may have more overrides. */
+    /** The most overrides in all kept generations; at least two generations are always kept. */
     private static final long MOST_OVERRIDES = 200_000;
 
     private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first

@@ -288,9 +288,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Returns a listener to be called when an HTTP/1.1 response was completely written. If it were
-   * called when the response is made, the event loop would answer all requests of one read in a
-   * single turn.
+   * Returns a listener to be called when an HTTP/1.1 response was completely written. If the
+   * listener were called when the response is made, the event loop would answer all requests of one
+   * read in a single turn.
    */
   ChannelFutureListener answered() {
     return answered;

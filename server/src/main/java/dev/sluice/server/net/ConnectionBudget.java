@@ -586,8 +586,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * A log that clients cannot flood. It writes at most one line in ten seconds, without a stack
-   * trace, and adds how many lines were omitted. Thread-safe; blocks if the logger blocks.
+   * A log that clients cannot flood: writes at most one line in ten seconds, without a stack trace,
+   * and adds how many lines were omitted. Thread-safe; blocks if the logger blocks.
    */
   private static final class PacedLog {
 

@@ -96,7 +96,7 @@ public final class Requests {
 
   /**
    * Charges the responses of a stream to the memory budget: unread responses and future responses.
-   * The first 4 KiB are free. Only the request's event loop may call the methods.
+   * Up to 4 KiB are not charged. Only the request's event loop may call the methods.
    */
   public interface HeldAnswers {
 

@@ -122,8 +122,8 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most threads for requests that may block, such as readiness probes, metrics and lists.
-   * Decisions do not use these threads. Changes have one thread of their own, and reloads have
-   * another.
+   * Decisions do not use these threads. Run-time changes of limits and reloads of files use two
+   * other threads.
    */
   public static final int MAX_TASK_THREADS = 16;
 

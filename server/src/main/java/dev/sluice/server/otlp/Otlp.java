@@ -28,9 +28,9 @@ import java.util.logging.Logger;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>Decisions continue while the receiver is unreachable. Each interval sends all metrics, so a
- * failed message is not repeated. At most {@link #MOST_SPANS} spans wait to be sent; further spans
- * are dropped. Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable. Each interval sends all metrics, so the
+ * server repeats no failed metrics message. At most {@link #MOST_SPANS} spans wait to be sent;
+ * further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 

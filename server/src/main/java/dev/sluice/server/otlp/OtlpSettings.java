@@ -29,8 +29,8 @@ public record OtlpSettings(
    * Checks the settings.
    *
    * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
-   * @throws IllegalArgumentException if a value is out of range, or {@code receiver} is not such a
-   *     URL
+   * @throws IllegalArgumentException if a value is out of range; if the URL has no host, or
+   *     contains a query or a password
    */
   public OtlpSettings {
     boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());

@@ -433,7 +433,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Queues a settlement until the store is reachable. The reservation then no longer expires. */
+  /** Queues a settlement until the store is reachable. The reservation no longer expires. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();

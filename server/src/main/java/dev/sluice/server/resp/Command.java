@@ -18,7 +18,9 @@ final class Command {
   @FunctionalInterface
   interface Action {
 
-    /** Handles a request. Must reply exactly once, before or after it returns. */
+    /**
+     * Handles a request. Must reply exactly once; the reply can follow after this method returns.
+     */
     void call(Request request, Session session);
   }
 

@@ -362,7 +362,7 @@ final class ConnectionCommands {
   }
 
   /**
-   * Replies with the two parameters that redis-benchmark reads. Their values say that the server
+   * Replies with the two parameters that redis-benchmark reads; both parameters say that the server
    * writes nothing to a disk.
    */
   private void config(Request request, Session session) {

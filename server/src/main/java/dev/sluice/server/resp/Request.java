@@ -15,8 +15,8 @@ final class Request {
   private static final int BYTES_OF_WAITING = 512;
 
   /**
-   * The approximate memory in bytes for one argument of a request that waits for its reply. A batch
-   * has four arguments for each transaction, so the memory of a decision counts as four arguments.
+   * The approximate memory in bytes for one argument of a request that waits for its reply.
+   * Includes a quarter of a decision, since a batch has four arguments for each transaction.
    */
   private static final int BYTES_OF_ARGUMENT = 75;
 

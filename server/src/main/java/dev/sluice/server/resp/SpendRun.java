@@ -51,7 +51,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     return place;
   }
 
-  /** Returns the writer for replies. It is valid only while {@link #write(ReplyWriter)} runs. */
+  /** Returns the writer for replies, which is valid only during {@link #write(ReplyWriter)}. */
   final ReplyWriter writer() {
     return writer;
   }

@@ -42,7 +42,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class ThrottleCommands {
 
-  /** The limit that all keys share. Its number is part of the bucket keys and must never change. */
+  /** The limit of all keys. The limit's number is part of bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
@@ -230,7 +230,7 @@ final class ThrottleCommands {
   /**
    * The last quota that a client sent, with the bytes of the arguments max_burst, count and period.
    * Clients send the same quota repeatedly, and comparing bytes is faster than parsing three
-   * numbers. Belongs to one thread.
+   * numbers. Only one thread may use an object.
    */
   static final class SentQuota {
 

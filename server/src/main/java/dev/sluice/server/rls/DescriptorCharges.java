@@ -84,8 +84,8 @@ final class DescriptorCharges {
    *     without a match is counted and allowed
    * @param denied why a rule denies the descriptor, or why its values make no valid id; otherwise
    *     null
-   * @param charges one charge for each limit of the rule; later, one charge for each bucket, which
-   *     several descriptors can share
+   * @param charges the charges for the descriptor; several descriptors can share a charge for the
+   *     same bucket
    * @param replaces the limits that this descriptor replaces: the request's other descriptors are
    *     not charged for these limits
    */
@@ -547,8 +547,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Cancels this charge's planned reservation if a merged charge belongs to another request or to
-     * none. Otherwise the settlement would also refund the merged charge.
+     * Makes no reservation for this charge if the other charge is not part of the same reservation,
+     * since a settlement would also refund the other charge.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {

@@ -141,10 +141,10 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Adds the charges that deny a request to the statistics, unless the request passes because of
-   * shadow mode.
+   * Reports the charges that deny the request to {@code denials}, unless the request passes because
+   * of shadow mode.
    *
-   * @param rules the file of the rules, empty for none
+   * @param rules the name of the rule file; empty if there are no rules
    * @param request the request, whose entries can contain a method and a path
    */
   void report(Denials denials, String door, String rules, RateLimitRequest request) {

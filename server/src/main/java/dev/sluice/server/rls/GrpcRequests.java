@@ -43,9 +43,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Handles all gRPC requests, even for unknown methods. If a request's {@code grpc-timeout} is
- * shorter than the server's time-out, it replaces the time-out. Failures become gRPC statuses.
- * Requests that are not gRPC pass unchanged.
+ * Handles all gRPC requests, even for unknown methods. A request times out after its {@code
+ * grpc-timeout}, at the latest after the server's time-out. Failures become gRPC statuses. Requests
+ * that are not gRPC pass unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
@@ -127,8 +127,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Converts failures to gRPC statuses. For each of these statuses, Envoy assumes that the rate
-   * limit service failed, and applies Envoy's own failure rule.
+   * Converts failures to gRPC statuses. If Envoy gets an error status, Envoy assumes that the rate
+   * limit service failed, and applies its own failure rule.
    */
   static final class GrpcStatuses {
 

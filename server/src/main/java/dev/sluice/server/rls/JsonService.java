@@ -127,7 +127,7 @@ final class JsonService implements HttpService {
     }
   }
 
-  /** Refuses half of a surrogate pair: JSON can escape it, but UTF-8 cannot encode it. */
+  /** Refuses half of a surrogate pair, which JSON can escape but UTF-8 cannot encode. */
   private static void requireUnicode(RateLimitRequestOrBuilder request) {
     if (!RequestMessages.isText(request)) {
       throw new BadRequest("found half of a surrogate pair, expected Unicode text");

@@ -287,8 +287,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges all buckets or none. Then charges each denied cost whose rule is for work that is
-     * already done.
+     * Charges all buckets or none. If a rule is for work that is already done, charges its cost
+     * even after a denial.
      *
      * @param charges the charges, at most one for each bucket; this method sets their outcomes
      * @param givenUp completes if the client no longer waits for the response; a charge that was
@@ -404,7 +404,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges denied costs whose rule is for work that is already done. Does nothing if all costs
+     * Charges the denied costs of rules for work that is already done. Does nothing if all costs
      * fit, or a failure rule decided.
      */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {

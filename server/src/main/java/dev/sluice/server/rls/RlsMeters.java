@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times the requests of proxies. The number of metric series is bounded: at most {@value
- * #MOST_DOMAINS} domains are labels, and no label contains an id. Thread-safe; never blocks.
+ * Counts and times the requests of proxies. The number of metric series is bounded: labels contain
+ * at most {@value #MOST_DOMAINS} domains, and no id. Thread-safe; never blocks.
  */
 final class RlsMeters {
 

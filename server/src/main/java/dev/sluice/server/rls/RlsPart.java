@@ -117,8 +117,8 @@ public final class RlsPart implements Part {
 
   /**
    * Makes gRPC's reflection service, which describes all existing gRPC services. The reflection
-   * service does not run on an event loop. There, Armeria would ask for the next response before
-   * the current response is written, and gRPC's code would answer the same request twice.
+   * service does not run on an event loop. On an event loop, Armeria would ask for the next
+   * response before the current one is written, and gRPC's code would answer a request twice.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -152,7 +152,7 @@ public final class RlsPart implements Part {
    * A gRPC service that is made for its first request. Armeria generates code for each gRPC
    * service, which took a third of the startup time even of servers without gRPC clients.
    *
-   * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
+   * <p>Thread-safe. The first requests wait for the gRPC service without blocking an event loop.
    */
   static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded {
 

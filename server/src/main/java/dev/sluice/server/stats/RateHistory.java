@@ -251,7 +251,7 @@ public final class RateHistory implements AutoCloseable {
         secondsOfStep, Rates.of(limit, series, one -> one.day, (step + 1) % DAY_STEPS).counts());
   }
 
-  /** Stops reading the meters; the counts are kept. */
+  /** Stops reading the metrics; the counts are kept. */
   @Override
   public void close() {
     clock.shutdownNow();

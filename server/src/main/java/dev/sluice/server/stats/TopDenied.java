@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The ids that each limit denied most in the last 5 to 10 minutes. {@link Denials} uses another
  * object of this class to find the ids that are charged most. Ids are often personal data, so a
- * server counts denials by id only if its operator switches this on.
+ * server counts denials by id only if its operator enables this count.
  *
  * <p>Memory is bounded: at most {@link #MOST_LIMITS} limits, two windows for each limit, and {@link
  * #COUNTERS} ids in each window. All ids together take at most 3 MB if an id has 40 characters, and

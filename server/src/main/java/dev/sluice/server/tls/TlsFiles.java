@@ -40,7 +40,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   private final Clock clock;
   private volatile @Nullable Seen last;
 
-  /** The last contents of the files without a mistake, and the result. */
+  /** The last valid contents of the files, and the identity made from these contents. */
   private record Seen(List<byte[]> contents, TlsIdentity identity) {
 
     boolean isOf(List<byte[]> others) {
