@@ -83,8 +83,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, and read by all threads. A stale value is harmless, since the fields
-  // only affect which connection is closed first.
+  // The event loop writes these fields, and all threads read them. A stale value is harmless, since
+  // the fields only affect which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -393,7 +393,7 @@ final class Connection extends Client {
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
-      // Armeria sends GOAWAY, waits for the streams, and closes.
+      // Armeria sends GOAWAY, waits for the requests in flight, and closes the connection.
       channel.eventLoop().execute(this::closeGently);
     }
   }

@@ -100,7 +100,7 @@ final class Http1Messages extends ChannelDuplexHandler {
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();
-      // A tunnel through CONNECT (RFC 8441) has a path.
+      // A CONNECT request of RFC 8441 has a path.
       boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value());
       if (method != null && !isTunnel && isWithoutPath(method, path)) {
         headers.path(ROOT);

@@ -62,7 +62,7 @@ final class RespConnection extends Client {
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
-  // Written by the event loop, read by all threads.
+  // The event loop writes these fields, and all threads read them.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
   private volatile long waitsSinceNanos = NEVER; // since when the server has waited for the client
@@ -230,7 +230,7 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      // The bytes count as unsent until the write has finished.
+      // The bytes of the replies are charged until the write has finished.
       sent.addListener(later -> channel.eventLoop().execute(this::account));
     }
   }

@@ -233,7 +233,7 @@ final class EnvoyAnswers {
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     add(response, "Cache-Control", "no-store"); // a later request can pass
-    // A cost above the burst is refused even if the store answers.
+    // A cost above the burst is denied regardless of the store's state.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
     List<String> limits =

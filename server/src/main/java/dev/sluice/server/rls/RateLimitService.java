@@ -203,7 +203,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                     refunds.stream().map(DescriptorCharge::givenBack).toList())
                 .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
-      // Settlements are charged alone, so that no other descriptor can prevent the charge.
+      // A settlement without a reservation is charged alone, so that no other descriptor can deny
+      // it.
       for (DescriptorCharge one : inFull) {
         charged = charged.thenCombine(alone(one, givenUp), (a, b) -> null);
       }

@@ -86,7 +86,7 @@ public final class PemKey {
       try {
         return key(algorithm, der);
       } catch (GeneralSecurityException e) {
-        // can be a key of another kind
+        // The key can be for another algorithm.
       }
     }
     throw new InvalidKeyException(
