@@ -182,12 +182,12 @@ public final class Generations {
       return !state.offered().hash().equals(NONE);
     }
 
-    /** Sets the reader of the files. */
+    /** Sets the object that reads the files of this kind. */
     public void readBy(LimitFilesWatcher newFiles) {
       this.files = newFiles;
     }
 
-    /** Returns the reader of the files, null without files of this kind. */
+    /** Returns the object that reads the files of this kind; null if there are no such files. */
     public @Nullable LimitFilesWatcher files() {
       return files;
     }

@@ -115,7 +115,7 @@ public final class RespServer implements AutoCloseable {
     return (InetSocketAddress) listening.localAddress();
   }
 
-  /** Sends the replies to all clients of the budget, then closes the port. */
+  /** Waits until all clients have got the replies to their requests, then closes the port. */
   @Override
   public void close() {
     traffic.drain();

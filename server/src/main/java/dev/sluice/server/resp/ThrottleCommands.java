@@ -230,7 +230,7 @@ final class ThrottleCommands {
   /**
    * The last quota that a client sent, with the bytes of the arguments max_burst, count and period.
    * Clients send the same quota repeatedly, and comparing bytes is faster than parsing three
-   * numbers. Only one thread may use an object.
+   * numbers. Only one thread may use a {@code SentQuota}.
    */
   static final class SentQuota {
 

@@ -398,7 +398,7 @@ final class DescriptorCharges {
 
   /**
    * Returns the charge of a zero limit together with the charges of the rule's other limits. The
-   * other limits can be charged although the zero limit denies the request.
+   * rule's other limits can be charged although the zero limit denies the request.
    */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {

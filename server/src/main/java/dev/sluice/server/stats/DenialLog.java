@@ -137,9 +137,7 @@ public final class DenialLog implements AutoCloseable {
       return false;
     }
 
-    /**
-     * Returns how many denials were left out; 0 while the second of these denials has not ended.
-     */
+    /** Returns how many denials were left out in a second; 0 until this second has ended. */
     synchronized long takeLeftOut(long nowNanos, boolean always) {
       if (!always && nowNanos - startNanos < SECOND) {
         return 0;
