@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the asynchronous limiter, which must decide in the same way as the blocking limiter. */
+/** Tests of the asynchronous limiter, which must decide in the same way as the blocking limiter. */
 interface AsyncRules extends DrivenStores {
 
   /** The longest time in which a stage must complete, in seconds. */

@@ -22,8 +22,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of batches. A store charges either all transactions of a batch or none. The strictest
- * transaction determines the decision. The tests use all kinds of transactions.
+ * Tests of batches with all kinds of transactions. A store charges either all transactions of a
+ * batch or none. The decision on a batch is the decision on its strictest transaction.
  */
 interface BatchRules extends DrivenStores {
 
@@ -90,8 +90,8 @@ interface BatchRules extends DrivenStores {
   default void spendBatch_allowedWithOneWait_isLessStrictThanADenial() {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(B, ID, 10)).isAllowed();
-      // A allows the spend, and could repeat it in 1 s. B denies the spend for 100 ms. The denial
-      // counts, although its wait is shorter.
+      // Limit A allows the spend, and would allow it again in 1 s. Limit B denies the spend for 100
+      // ms. The result must be the denial, although the denial's wait is shorter.
       Decision decision = bench.limiter.spend(List.of(bench.on(A, 10), bench.on(B, 1)));
       assertThat(decision).isDenied().retriesIn(ofMillis(100));
     }

@@ -20,9 +20,9 @@ import java.util.List;
  * #A}, {@link #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have the same
  * quota. Callers can wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of
  * {@link #OWES} can owe as many tokens as the burst. {@link #OFF} has no default, so this limit is
- * disabled. Every text is a valid id.
+ * disabled. Any text is a valid id of these limits.
  *
- * <p>As thread-safe as the store.
+ * <p>Thread-safe if the store under test is thread-safe.
  */
 final class Bench implements AutoCloseable {
 
@@ -69,7 +69,7 @@ final class Bench implements AutoCloseable {
     return new Bench(stores, quota);
   }
 
-  /** Creates a bench with 10 tokens per second: an emission interval of 100 ms. */
+  /** Creates a bench whose limits refill 10 tokens per second, one token each 100 ms. */
   static Bench tenPerSecond(DrivenStores stores) {
     return new Bench(stores, Quota.per(10, Duration.ofSeconds(1)));
   }
@@ -114,7 +114,7 @@ final class Bench implements AutoCloseable {
     return limiter.refund(A, ID, cost);
   }
 
-  /** Returns the state of a bucket without spending. */
+  /** Returns the state of a limit's bucket; spends no token. */
   Decision state(String limit) {
     return limiter.check(limit, ID, 0);
   }

@@ -12,17 +12,17 @@ import java.util.Random;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of cancelled reservations. A random history with cancelled reservations must leave the same
- * tokens as the same history without these reservations. The buckets are so large that no request
- * is denied. A denial in only one history would change all later results.
+ * Tests of cancelled reservations. After a random history with cancelled reservations, a bucket
+ * must have no more tokens than after the same history without them. The buckets are so large that
+ * no request is denied: a denial in only one of the histories would change all later results.
  */
 interface CancelHistoryRules extends DrivenStores {
 
   Quota LARGE = Quota.burst(100_000).refill(1, Duration.ofNanos(1_000));
 
   /**
-   * One history in two copies: the complete history, and the history without the reservations that
-   * are cancelled.
+   * A history that runs on two buckets: on one bucket with all reservations, on the other bucket
+   * without the reservations that are cancelled.
    */
   final class Twins implements AutoCloseable {
     private final Random random;

@@ -21,14 +21,14 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of many threads that spend from few buckets. All threads together receive exactly the
+ * Tests with many threads that spend from a few buckets. All threads together must get exactly the
  * tokens that the limits allow.
  */
 interface ConcurrencyRules extends DrivenStores {
 
   /**
-   * Returns the number of keys that {@link #spend_churnOnManyKeys_givesExactlyWhatIsAllowed} uses.
-   * The default is 1,000. Return fewer keys for a store that is too slow for 48,000 calls.
+   * Returns the number of keys in {@link #spend_churnOnManyKeys_givesExactlyWhatIsAllowed}. The
+   * default is 1,000. Override this method for a store that is too slow for 48,000 calls.
    *
    * @return the number of keys, at least 1
    */
@@ -36,7 +36,7 @@ interface ConcurrencyRules extends DrivenStores {
     return 1_000;
   }
 
-  /** The race: many threads read the same TAT, and all of them spend the last token. */
+  /** The possible race: many threads read the same TAT, and each thread spends the last token. */
   @Test
   default void spend_64ThreadsOnOneKey_grantExactlyTheBurst() {
     try (Bench bench = Bench.of(this, Quota.per(500, Duration.ofSeconds(1)))) {
@@ -55,7 +55,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: overlapping batches take each other's tokens or each other's locks. */
+  /** The possible race: batches with common buckets lose updates or deadlock. */
   @Test
   default void spend_overlappingBatches_keepEveryBucketExact() {
     List<List<String>> batches = List.of(List.of(A, B), List.of(B, C), List.of(C, A), List.of(C));
@@ -81,7 +81,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: a refund overwrites a spend, or a spend overwrites a refund. */
+  /** The possible race: a refund overwrites a spend, or a spend overwrites a refund. */
   @Test
   default void spendAndRefund_together_loseNeither() {
     try (Bench bench = Bench.of(this, Quota.per(1_000, Duration.ofSeconds(1)))) {
@@ -100,7 +100,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /** The race: two threads cancel the same reservation, and both refund its tokens. */
+  /** The possible race: two threads cancel the same reservation, and both refund the tokens. */
   @Test
   default void cancel_byManyThreads_givesBackOnce() {
     try (Bench bench = Bench.of(this, Quota.per(100, Duration.ofSeconds(1)))) {
@@ -114,9 +114,7 @@ interface ConcurrencyRules extends DrivenStores {
     }
   }
 
-  /**
-   * The race: a decision must not read the clock twice, since the clock moves while threads spend.
-   */
+  /** The possible race: a decision reads the clock twice, and the clock moves in between. */
   @Test
   default void spend_whileTheClockMoves_grantsNoMoreThanWasEarned() {
     try (Bench bench = Bench.of(this, Quota.per(10, Duration.ofMillis(10)))) {
@@ -136,10 +134,10 @@ interface ConcurrencyRules extends DrivenStores {
   }
 
   /**
-   * The race: a store removes expired buckets, evicts a bucket or resizes its table, and loses a
-   * bucket in use. Each thread spends more tokens of each key than the limit allows. Each thread
-   * has another order of the keys. The threads do this three times: with new buckets, after three
-   * emission intervals, and after the buckets have refilled.
+   * The possible race: a store removes expired buckets, evicts a bucket or resizes its table, and
+   * loses a bucket in use. All threads together request more tokens of each key than the limit
+   * allows; each thread uses the keys in another order. The test runs the threads three times: with
+   * new buckets, after three emission intervals, and after the buckets have refilled.
    */
   @Test
   default void spend_churnOnManyKeys_givesExactlyWhatIsAllowed() {

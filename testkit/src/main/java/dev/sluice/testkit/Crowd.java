@@ -13,8 +13,8 @@ import java.util.concurrent.TimeoutException;
 import java.util.function.IntConsumer;
 
 /**
- * Runs a task in several threads that start at the same time. The first exception of a thread fails
- * the test.
+ * Runs a task in several threads that start at the same time. An exception in a thread fails the
+ * test.
  */
 final class Crowd {
 
@@ -23,7 +23,7 @@ final class Crowd {
   private Crowd() {}
 
   /**
-   * Runs a task in many threads, and waits for all of them.
+   * Runs a task in {@code threads} threads, and waits until all threads have finished.
    *
    * @param task receives the index of the thread that runs the task, from 0
    */

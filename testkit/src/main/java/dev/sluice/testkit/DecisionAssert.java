@@ -55,7 +55,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts the remaining tokens of the bucket.
+   * Asserts the value of {@link Decision#remaining}.
    *
    * @param tokens the number of whole tokens
    * @return this
@@ -67,7 +67,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts the wait until the same cost can be spent again.
+   * Asserts the value of {@link Decision#retryIn}: the wait until the same cost can be spent.
    *
    * @param wait the exact wait
    * @return this
@@ -79,7 +79,7 @@ public final class DecisionAssert extends AbstractAssert<DecisionAssert, Decisio
   }
 
   /**
-   * Asserts the time until the bucket is full.
+   * Asserts the value of {@link Decision#resetIn}: the time until the bucket is full.
    *
    * @param wait the exact time
    * @return this

@@ -4,14 +4,14 @@ package dev.sluice.testkit;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
-/** Creates the stores for the tests of the contract. The stores use a manual clock. */
+/** Creates the stores for tests with a manual clock. */
 interface DrivenStores {
 
   BucketStore newStore(TimeSource time);
 
   /**
-   * Returns how many random histories with fixed seeds are run for each property. A few histories
-   * with random seeds are run too.
+   * Returns how many random histories with fixed seeds each property test runs. The test also runs
+   * a few histories with random seeds.
    *
    * @return the number of histories, 0 or more
    */

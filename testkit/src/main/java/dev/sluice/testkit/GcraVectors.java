@@ -15,11 +15,11 @@ import java.util.concurrent.CompletionStage;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 
-/** Reads the recorded trace of {@code vectors/gcra} and replays it on a limiter. */
+/** Reads the recorded operations in {@code vectors/gcra} and repeats them with a limiter. */
 final class GcraVectors {
 
-  // Both files have a fixed layout, so two regular expressions can parse them without a YAML
-  // library.
+  // The two limit files have a fixed layout, so regular expressions can parse the files without a
+  // YAML library.
   private static final String QUOTA = "burst: (\\d+)\\s+count: (\\d+)\\s+period: (\\w+)";
   private static final Pattern DEFAULT = Pattern.compile("(\\w+):\\s+" + QUOTA);
   private static final Pattern OVERRIDE =
@@ -53,9 +53,7 @@ final class GcraVectors {
     return Vectors.jsonLines("gcra/decisions.jsonl");
   }
 
-  /**
-   * Replays an operation of the trace. Returns the result in the format of the recorded decisions.
-   */
+  /** Repeats a recorded operation. Returns the result in the format of the recorded decisions. */
   static String act(JsonNode act, Limiter limiter) {
     if (act.has("transactions")) {
       return text(limiter.spend(batch(act, limiter)));
@@ -75,7 +73,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation like {@link #act}, but with {@link Limiter#async}. */
+  /** Repeats a recorded operation like {@link #act}, but with {@link Limiter#async}. */
   static CompletionStage<String> actAsync(JsonNode act, Limiter limiter) {
     AsyncLimiter async = limiter.async();
     if (act.has("transactions")) {
@@ -93,7 +91,7 @@ final class GcraVectors {
     };
   }
 
-  /** Replays an operation like {@link #act}, but with supplied quotas instead of named limits. */
+  /** Repeats a recorded operation like {@link #act}, but supplies the quotas itself. */
   static String actSupplied(JsonNode act, Limits limits, Limiter limiter) {
     if (act.has("transactions")) {
       List<Transaction> batch = new ArrayList<>();

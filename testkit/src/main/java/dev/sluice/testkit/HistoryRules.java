@@ -13,16 +13,16 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules that hold for every sequence of operations. The results of random histories are compared
- * with {@link ReferenceBuckets}.
+ * Tests of random sequences of operations. The expected results come from {@link ReferenceBuckets}.
  */
 interface HistoryRules extends DrivenStores {
 
   int STEPS = 60;
 
   /**
-   * In this test the clock never steps back. After a step back, the result depends on whether the
-   * store has already deleted a full bucket. The other tests of this interface include steps back.
+   * The clock never steps back in this test: after a step back, the result would depend on whether
+   * the store has deleted a full bucket. In the other tests of this interface, the clock steps back
+   * too.
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
@@ -67,8 +67,8 @@ interface HistoryRules extends DrivenStores {
 
   /**
    * Waits until a store on several servers has refunded the tokens that it spent for a denied
-   * batch. If the caller refunds before that, the refund can return fewer tokens (decision 004).
-   * The store returns the result of this check only after these refunds.
+   * batch. A refund by the caller at the same time could return fewer tokens (decision 004). The
+   * store decides on this check only after its own refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -86,7 +86,7 @@ interface HistoryRules extends DrivenStores {
     }
   }
 
-  /** In any window, the spent tokens minus the refunded tokens are at most burst + elapsed / T. */
+  /** In any period, spent minus refunded tokens are at most burst + elapsed / emission interval. */
   @Test
   default void history_anyWindow_givesOutNoMoreThanBurstAndWhatElapsed() {
     Seeds.run(
@@ -104,7 +104,7 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    // Includes a debt that the store has not forgiven yet.
+                    // The value includes a debt that the store has not forgiven yet.
                     bench.refund(0).resetInNanos();
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));
@@ -118,10 +118,10 @@ interface HistoryRules extends DrivenStores {
   }
 
   /**
-   * A number of tokens that were spent or refunded.
+   * Tokens that one operation spent or refunded.
    *
-   * @param atNanos by how much the clock had advanced in total
-   * @param worthNanos the number of tokens multiplied by T; negative for a refund
+   * @param atNanos the sum of all forward steps of the clock before the operation
+   * @param worthNanos the number of tokens times the emission interval; negative for a refund
    */
   record Given(long atNanos, long worthNanos) {}
 

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
  * A JUnit Jupiter extension that gives each test a limiter with full buckets and with a clock that
- * the test moves. So no test of a rate limit needs to sleep.
+ * the test moves. A test of a rate limit then need not sleep.
  *
  * <pre>{@code
  * @RegisterExtension
@@ -28,11 +28,10 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  * }</pre>
  *
  * <p>Test methods, and the methods before and after each test, can have parameters of these types:
- * the {@link Limiter}, its {@link AsyncLimiter}, and the {@link ManualTime} of the limiters and
- * their buckets. The {@link BucketStore} and the {@link CurrentLimits} are allowed as parameters
- * too, and a test can replace the limits. All parameters of one test use the same store, and no two
- * tests share an object. With {@code @ExtendWith(LimiterExtension.class)} there are no named
- * limits: the test supplies the quotas.
+ * {@link Limiter}, {@link AsyncLimiter}, {@link ManualTime}, {@link BucketStore}, and {@link
+ * CurrentLimits}, with which a test can replace the limits. All parameters of one test belong
+ * together, and no two tests share an object. With {@code @ExtendWith(LimiterExtension.class)}
+ * there are no named limits: the test supplies the quotas.
  *
  * <p>Thread-safe: tests can run in parallel.
  */

@@ -21,8 +21,7 @@ import org.junit.jupiter.api.Test;
  * JUnit tests.
  *
  * <p>The tests do not depend on the speed of the store, and the clock of the store can differ from
- * the clock of this machine. The tests assume only that a test takes less than a day by the clock
- * of the store.
+ * the clock of this machine. But each test must take less than a day by the clock of the store.
  */
 public abstract class LiveBucketStoreContract {
 
@@ -118,8 +117,8 @@ public abstract class LiveBucketStoreContract {
   }
 
   /**
-   * The announced wait is exact: by the clock of the store, no spend is allowed before the wait is
-   * over.
+   * The wait in a denial is exact: by the clock of the store, no spend is allowed before the wait
+   * is over.
    */
   @Test
   final void denial_onItsOwnClock_endsWhenItSaid() {
@@ -139,7 +138,7 @@ public abstract class LiveBucketStoreContract {
     }
   }
 
-  /** The race: many threads read the same TAT, and all of them spend the last token. */
+  /** The possible race: many threads read the same TAT, and each thread spends the last token. */
   @Test
   final void spend_64ThreadsOnItsOwnClock_grantExactlyTheBurst() {
     try (BucketStore store = newStore()) {
@@ -157,8 +156,8 @@ public abstract class LiveBucketStoreContract {
   }
 
   /**
-   * Callers create and charge the same two buckets, some in one order and some in the opposite
-   * order. The store must not deadlock.
+   * Half of the threads charge two buckets in one order, the other threads in the opposite order.
+   * The store must not deadlock.
    */
   @Test
   final void spendBatch_32ThreadsInBothOrdersOnItsOwnClock_grantsExactlyTheBurst() {

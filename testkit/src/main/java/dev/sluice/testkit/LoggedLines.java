@@ -10,8 +10,8 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 
 /**
- * Captures the lines that a class logs at level INFO and above. Until this object is closed, the
- * captured lines are not written to other logs. Thread-safe.
+ * Captures the lines that a class logs at level INFO and above. Until {@link #close}, the class
+ * writes to no other log. Thread-safe.
  */
 public final class LoggedLines extends Handler implements AutoCloseable {
 
@@ -20,7 +20,7 @@ public final class LoggedLines extends Handler implements AutoCloseable {
   private final List<String> lines = new CopyOnWriteArrayList<>();
 
   /**
-   * Starts to capture lines.
+   * Starts to capture the log lines of a class.
    *
    * @param of the class whose log is captured
    */

@@ -15,10 +15,9 @@ import java.util.concurrent.atomic.AtomicLong;
 /**
  * A clock that stands still until a test moves the clock forwards or back.
  *
- * <p>{@link #advance} moves the clock to the time of each due alarm, in order, and runs the alarm
- * on the caller's thread. So each asynchronous caller whose wait ends in this step was admitted at
- * its own time when {@link #advance} returns. {@link #set} moves the clock to the new time at once,
- * and then runs all due alarms.
+ * <p>{@link #advance} stops the clock at the time of each due alarm, in order, and runs the alarm
+ * on the caller's thread. So asynchronous callers whose wait ends are admitted at exactly the end
+ * of the wait. {@link #set} moves the clock to the new time at once, and then runs all due alarms.
  *
  * <p>Thread-safe. Only {@link #awaitAlarm} blocks.
  */
@@ -75,8 +74,8 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Waits, in real time, until another thread sets an alarm on this clock. Each alarm ends only one
-   * call of this method.
+   * Waits in real time until another thread sets an alarm on this clock. Each new alarm releases
+   * only one waiting call.
    *
    * @param patience the longest wait, in real time
    * @return false if no alarm was set in that time

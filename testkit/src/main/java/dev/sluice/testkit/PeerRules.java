@@ -25,15 +25,15 @@ import java.util.concurrent.atomic.AtomicInteger;
 import org.junit.jupiter.api.Test;
 
 /**
- * Assertions from the tests of other rate limiters, translated to the API of Sluice. A note in each
- * file explains the API of the limiter from which the file comes. Each case is either run or
- * excluded in a list, with the reason.
+ * Test cases of other rate limiters, run with the API of Sluice. A note in each JSON file explains
+ * the API of the other rate limiter. Each case either runs or is in a list of excluded cases, with
+ * the reason.
  */
 interface PeerRules extends DrivenStores {
 
   /**
    * The excluded cases of golang.org/x/time/rate, with the reasons. In these cases, Sluice behaves
-   * differently, or Sluice does not have the tested operation.
+   * differently, or does not have the operation.
    */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
@@ -52,18 +52,18 @@ interface PeerRules extends DrivenStores {
               "converts an interval to a floating-point rate; Sluice keeps the interval"));
 
   /**
-   * The cases in which golang.org/x/time/rate admits waiting callers at another time than Sluice.
-   * For each case and step, contains the time at which Sluice admits the caller of the step.
+   * The cases in which Sluice admits waiting callers at other times than golang.org/x/time/rate.
+   * The values are nanoseconds after the start of a case, by the number of the caller's step.
    *
    * <ul>
    *   <li>In golang.org/x/time/rate, a caller that gives up returns the tokens that no later caller
-   *       took. In Sluice, this caller returns all of its tokens if no later caller took tokens,
-   *       and otherwise none.
-   *   <li>In golang.org/x/time/rate, a reservation can be cancelled at the time at which it is due.
-   *       In Sluice, the caller has already been admitted at this time.
+   *       took. In Sluice, the caller returns all of its tokens if no later caller took tokens, and
+   *       otherwise none.
+   *   <li>In golang.org/x/time/rate, a caller can cancel a reservation at the end of the wait. In
+   *       Sluice, the caller has already been admitted at this time.
    *   <li>In golang.org/x/time/rate, a change of the rate converts the debt to another number of
-   *       tokens. In Sluice, the time at which the bucket will be full does not change, and neither
-   *       do the times of waiting callers.
+   *       tokens. In Sluice, a change of the rate changes neither the time at which the bucket will
+   *       be full, nor the times at which waiting callers are admitted.
    */
   Map<String, Map<Integer, Long>> OTHERWISE =
       Map.of(
@@ -95,8 +95,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // governor stores a key at least until the bucket of the key is full, and possibly longer. So
-      // governor must have the key of every bucket that is not full in Sluice.
+      // governor stores a key at least until the key's bucket is full. So the keys that governor
+      // stores must include each key whose bucket is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -168,8 +168,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // In throttled, -1 means "not limited". Sluice then reports the wait until the same cost can be
-    // spent again.
+    // In throttled, -1 means "not limited". In this case, Sluice reports a wait, which is not
+    // compared.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }
@@ -202,7 +202,7 @@ interface PeerRules extends DrivenStores {
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
-    // By step, the time at which the caller of the step must be admitted.
+    // The times at which callers must be admitted, by the number of the caller's step.
     private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();
@@ -291,7 +291,7 @@ interface PeerRules extends DrivenStores {
       return Duration.ofNanos(step.path("max_wait_ns").asLong(most));
     }
 
-    /** Asserts that every caller that did not give up was admitted at the expected time. */
+    /** Asserts that each caller was admitted at the expected time, unless the caller gave up. */
     void assertPassed(String what) {
       bench.time.advance(Duration.ofMinutes(1));
       bench.settle();

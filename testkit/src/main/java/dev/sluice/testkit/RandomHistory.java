@@ -10,8 +10,8 @@ import java.util.List;
 import java.util.Random;
 
 /**
- * Chooses random quotas, times and transactions for a history on a {@link Bench}. Edge cases are
- * chosen often.
+ * Chooses random quotas, times and transactions for tests with a {@link Bench}, and often chooses
+ * edge cases.
  */
 final class RandomHistory {
 
@@ -33,8 +33,8 @@ final class RandomHistory {
   }
 
   /**
-   * Returns by how much to advance the clock. Often the step is 0, or ends exactly when the result
-   * of a decision changes.
+   * Returns by how many nanoseconds the test must advance the clock. The step is often 0, or ends
+   * within 1 ns of a refill.
    */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();
@@ -49,7 +49,7 @@ final class RandomHistory {
     };
   }
 
-  /** Returns a step like {@link #stepNanos}, or occasionally a negative step. */
+  /** Returns a step like {@link #stepNanos}, but negative in one of five cases. */
   long anyStepNanos(Quota quota) {
     long step = stepNanos(quota);
     return chance(5) ? -step : step;

@@ -16,8 +16,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of cancelling a reservation with its {@link Receipt}, as a process does that has not made
- * the reservation.
+ * Tests of cancelling a reservation with its {@link Receipt}, in a process that did not make the
+ * reservation.
  */
 interface ReceiptRules extends DrivenStores {
 
@@ -46,9 +46,9 @@ interface ReceiptRules extends DrivenStores {
 
       otherProcess(bench).cancel(receipt);
 
-      // The spends took tokens worth 900 ms of refill, 400 ms of them for the reservation. After
-      // 250 ms, 150 ms of the reservation have not refilled. So the cancellation refunds 150 ms:
-      // 900 - 250 - 150 = 500.
+      // The reservation took tokens that refill in 400 ms, and the spend took tokens that refill in
+      // 500 ms. After 250 ms, 150 ms of the reservation have not refilled, and are refunded: 900 -
+      // 250 - 150 = 500.
       assertThat(bench.state()).resetsIn(ofMillis(500));
     }
   }

@@ -14,16 +14,16 @@ import java.util.List;
 import java.util.Map;
 
 /*
- * The model stores for each bucket how much is missing until the bucket is full, in nanoseconds of
- * refill. A token is worth one emission interval T. From a full bucket 0 ns are missing, and from
- * an empty bucket T × burst. This number falls by 1 ns per nanosecond, and rises when the clock
- * steps back. The model stores no TAT and cannot overflow. It shares no code and no formula with
- * the arithmetic that it tests.
+ * For each bucket, the model stores the time in nanoseconds until the bucket is full. A token takes
+ * one emission interval T to refill. So this time is 0 ns for a full bucket and T × burst for an
+ * empty bucket. It falls by 1 ns per nanosecond, and rises when the clock steps back. The model
+ * stores no TAT and cannot overflow. It shares no code and no formula with the arithmetic that it
+ * tests.
  */
 
 /**
- * Textbook token buckets with whole numbers of any size. Tests use these slow and exact buckets as
- * the reference.
+ * Token buckets as in a textbook, computed with integers of any size. Tests compare the results of
+ * a store with these slow but exact buckets.
  *
  * <p>Not thread-safe; never blocks.
  */
@@ -88,7 +88,7 @@ final class ReferenceBuckets {
     return answers;
   }
 
-  /** Returns the results of a denied batch. No transaction of the batch spends tokens. */
+  /** Returns the results of a denied batch, of which no transaction spends tokens. */
   private List<Answer> answersOfDenied(List<Transaction> transactions, List<Answer> checks) {
     List<Answer> answers = new ArrayList<>();
     for (int i = 0; i < checks.size(); i++) {
@@ -143,8 +143,8 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Forgives the debt of a bucket, at most once per τ. Only a spend that is not part of a batch
-   * calls this method.
+   * Forgives the debt of a bucket, at most once within the bucket's refill time τ. Only a spend
+   * that is not part of a batch forgives a debt.
    */
   private void forgive(Transaction transaction) {
     Quota quota = transaction.quota();
@@ -173,8 +173,8 @@ final class ReferenceBuckets {
   }
 
   /**
-   * Returns the result of a spend. If the spend is not part of a batch, the debt of the bucket has
-   * already been forgiven.
+   * Returns the result of a spend. With {@code isAlone}, computes the result as if the debt of the
+   * bucket had been forgiven.
    */
   private Answer spendAnswer(Transaction transaction, boolean isAlone) {
     Quota quota = transaction.quota();
@@ -241,7 +241,7 @@ final class ReferenceBuckets {
     private static final Answer NOTHING_GIVEN = new Answer(false, Long.MAX_VALUE, 0, 0);
 
     /**
-     * Converts a decision to an answer, for comparison with an expected answer.
+     * Converts a decision, so that a test can compare it with the correct result.
      *
      * @param decision the decision
      * @return the fields of the decision

@@ -13,7 +13,7 @@ import static java.time.Duration.ofNanos;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of refunds and resets. */
+/** Tests of refunds and resets. */
 interface RefundRules extends DrivenStores {
 
   @Test
@@ -59,7 +59,7 @@ interface RefundRules extends DrivenStores {
     }
   }
 
-  /** At now = TAT the bucket is full, so a refund adds no tokens. */
+  /** If the current time is the TAT, the bucket is full, so a refund adds no tokens. */
   @Test
   default void refund_atTheInstantWhenTheBucketIsFull_givesNothing() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -20,8 +20,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of the refund of a cancelled reservation. Each rule tests one sentence in the documentation
- * of {@link Reservation}.
+ * Tests of the refund of a cancelled reservation. Each test checks one sentence in the
+ * documentation of {@link Reservation}.
  */
 interface ReservationRules extends DrivenStores {
 
@@ -112,8 +112,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * Tokens that have already refilled must not be refunded too. Otherwise the refund would return
-   * tokens of later spends.
+   * A cancellation must not refund tokens that have already refilled: such a refund would return
+   * the tokens of later spends.
    */
   @Test
   default void cancel_afterAPartCameBack_givesBackTheRest() {
@@ -165,8 +165,8 @@ interface ReservationRules extends DrivenStores {
       Reservation reservation = bench.limiter.reserve(A, ID, 4);
       bench.changeLimits(Quota.per(7, ofMillis(700)));
       reservation.cancel();
-      // The smaller bucket has no space for three of the four tokens, so these three are lost and
-      // one is left.
+      // The smaller bucket has room for only one of the four refunded tokens, so three tokens are
+      // lost.
       assertThat(bench.state()).hasRemaining(1).resetsIn(ofMillis(600));
     }
   }
@@ -245,8 +245,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * After a cancellation, the tokens of later reservations refill earlier. Cancelling a later
-   * reservation must take this into account.
+   * When a reservation is cancelled, the tokens of later reservations refill earlier. The
+   * cancellation of a later reservation must then refund fewer tokens.
    */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {

@@ -8,11 +8,10 @@ import java.util.function.Consumer;
 import java.util.stream.LongStream;
 
 /**
- * Checks a property with many random histories. Each history has its own seed. A failure reports
- * the seed.
+ * Runs a test with many random histories. Each history has its own seed, which a failure reports.
  *
- * <p>Each run uses a fixed sequence of seeds, which is the same in every build, and ten further
- * seeds chosen at random. {@code -Dsluice.seed=N} runs only the history with the seed N.
+ * <p>Each run uses the same fixed seeds, and ten random seeds. {@code -Dsluice.seed=N} runs only
+ * the history with the seed N.
  */
 public final class Seeds {
 
@@ -22,11 +21,11 @@ public final class Seeds {
   private Seeds() {}
 
   /**
-   * Runs a property.
+   * Runs a test with each seed.
    *
    * @param histories the number of fixed seeds, 0 or more
-   * @param property the property to check; it receives the source of all its random numbers, and
-   *     throws if the property is violated
+   * @param property the test; it must take all random numbers from its argument, and throw an
+   *     exception if the test fails
    */
   public static void run(int histories, Consumer<Random> property) {
     for (long seed : seeds(histories)) {

@@ -21,7 +21,7 @@ import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of settlements. A settlement replaces the reserved cost of a reservation with the true
+ * Tests of settlements. A settlement replaces the reserved cost of a reservation with the true
  * cost.
  */
 interface SettleRules extends DrivenStores {

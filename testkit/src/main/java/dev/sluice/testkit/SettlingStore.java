@@ -19,8 +19,8 @@ import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A store for tests of asynchronous calls. A test can wait until all calls have completed, and
- * until all actions that depend on the calls are done. Thread-safe.
+ * A store for tests of asynchronous calls. A test can wait until all calls and the code that is
+ * chained to the calls have completed. Thread-safe.
  */
 final class SettlingStore implements BucketStore, DirectStore {
 

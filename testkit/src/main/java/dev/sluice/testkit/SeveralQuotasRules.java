@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of a limit with several quotas. This limit behaves like a batch of limits with one quota
- * each.
+ * Tests of limits with several quotas. Such a limit must behave like a batch of limits, each with
+ * one of the quotas.
  */
 interface SeveralQuotasRules extends DrivenStores {
 
@@ -91,9 +91,9 @@ interface SeveralQuotasRules extends DrivenStores {
   }
 
   /**
-   * Returns the most tokens that {@code spendUpTo} can leave spent beyond the tokens that it
-   * reports. On several servers, a try can overlap with the refund of the previous try, and the
-   * refund then returns up to that many tokens less (decision 004). There are at most eight tries.
+   * Returns the most tokens that {@code spendUpTo} can spend in addition to the tokens that it
+   * reports. On several servers, an attempt can overlap with the refund of the previous attempt,
+   * and the refund then returns too few tokens (decision 004). There are at most eight attempts.
    */
   default long mostLost(long asked) {
     return 0;
@@ -118,7 +118,7 @@ interface SeveralQuotasRules extends DrivenStores {
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
               if (decision.denied()) {
-                // These checks wait until several servers have refunded the tokens.
+                // These checks wait until all servers of the store have refunded the tokens.
                 var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);
@@ -152,7 +152,7 @@ interface SeveralQuotasRules extends DrivenStores {
         Decision spent = bench.limiter.spend(asked);
         assertSame(spent, reference.spend(expected));
         if (spent.denied()) {
-          // This check waits until several servers have refunded the tokens.
+          // This check waits until all servers of the store have refunded the tokens.
           var unused = bench.limiter.check(asked);
         }
       }

@@ -20,7 +20,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.Test;
 
-/** Rules of spends and checks on one bucket. */
+/** Tests of spends and checks on one bucket. */
 interface SpendRules extends DrivenStores {
 
   @Test
@@ -185,8 +185,8 @@ interface SpendRules extends DrivenStores {
   }
 
   /**
-   * A TAT in the past must be raised to the current time. Otherwise the spend would grant one token
-   * too many.
+   * A store must raise a TAT in the past to the current time; otherwise a spend would grant one
+   * token too many.
    */
   @Test
   default void idle_anyTime_earnsWhatElapsedAndNeverOverTheBurst() {
@@ -219,7 +219,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** Floating-point arithmetic would lose tokens at rates that do not divide a second. */
+  /** Floating-point arithmetic would lose tokens at some of these rates. */
   @Test
   default void spend_oddRates_leaveExactlyTheRest() {
     for (int burst : new int[] {3, 7, 10, 17}) {
@@ -232,7 +232,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** A time to live that is rounded down to milliseconds would delete the bucket too early. */
+  /** A store that rounds a time to live down to milliseconds deletes a bucket too early. */
   @Test
   default void idle_untilShortlyBeforeTheBucketIsFull_isStillRemembered() {
     try (Bench bench = Bench.tenPerSecond(this)) {

@@ -17,7 +17,7 @@ import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** JUnit tests that compare the arithmetic of buckets in a database with the arithmetic in Java. */
+/** JUnit tests that compare the SQL code for decisions on buckets with the Java code. */
 public abstract class SqlLawContract {
 
   private static final int CALLS = 3_000;
@@ -28,17 +28,17 @@ public abstract class SqlLawContract {
   protected SqlLawContract() {}
 
   /**
-   * Decides on the batches of several callers in one call of the database.
+   * Decides on the batches of several callers with one call of the database.
    *
-   * @param now the time of the call
+   * @param now the current time for the decisions, in nanoseconds since the Unix epoch
    * @param batches the batches of the callers
-   * @return the time, followed by the TAT of each bucket before its charge
+   * @return {@code now}, followed by the TAT of each charge's bucket before the charge
    * @throws SQLException if the call fails
    */
   protected abstract List<Long> decide(long now, List<List<Charge>> batches) throws SQLException;
 
   /**
-   * Reads a bucket.
+   * Reads the stored TAT of a bucket.
    *
    * @param key the key of the bucket
    * @return the TAT of the bucket; {@link Gcra#NO_TAT} if the bucket has no row
@@ -47,8 +47,8 @@ public abstract class SqlLawContract {
   protected abstract long stored(String key) throws SQLException;
 
   /**
-   * Each call decides several batches. Times, increments and TATs include the smallest and the
-   * largest allowed values.
+   * Makes random calls with several batches. The times, increments and TATs include the smallest
+   * and the largest allowed values.
    */
   @ParameterizedTest
   @ValueSource(longs = {1, 1_000, 50_000_000, 86_400_000_000_000L, 1L << 61, Long.MAX_VALUE})

@@ -18,14 +18,14 @@ import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
 
-/** Rules of the store's own interface: its results, unusual keys, and closing. */
+/** Tests of the interface {@link BucketStore}: results, unusual keys, and closing. */
 interface StoreRules extends DrivenStores {
 
   private static Charge spend(String key, long incrementNanos) {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
-  /** Charges the buckets and returns the readings. The caller can ignore the readings. */
+  /** Charges buckets in one batch, and returns the readings, which the caller can ignore. */
   @CanIgnoreReturnValue
   private static List<Reading> charge(BucketStore store, Charge... charges) {
     return store.charge(List.of(charges));
@@ -126,8 +126,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * A script in a server computes with floating-point numbers, which cannot represent an interval
-   * of a third of a day exactly.
+   * A store whose script computes with floating-point numbers cannot represent an interval of a
+   * third of a day exactly.
    */
   @Test
   default void charge_spendUpTo_takesTheWholeTokensThatFit() {
@@ -191,7 +191,7 @@ interface StoreRules extends DrivenStores {
     }
   }
 
-  /** With a clock before the epoch, every bucket would appear to be full. */
+  /** If a store accepted a time before the epoch, every bucket would count as full. */
   @Test
   default void charge_clockBeforeTheEpoch_isAnErrorAndNoOpenGate() {
     AtomicLong nowNanos = new AtomicLong(ManualTime.START_NANOS);
@@ -211,8 +211,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * The store keeps the TAT of a full bucket until a reset, so the TAT is still stored when the
-   * clock steps back.
+   * The store keeps the TAT of a full bucket until a reset. So a full bucket is no longer full
+   * after the clock has stepped back.
    */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {
@@ -236,8 +236,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * Any text is a valid key. No separator in a key can lead to the bucket of another key. No key is
-   * trimmed, truncated or converted to lower case.
+   * Any text is a valid key. Two different keys never share a bucket, whatever separators the keys
+   * contain. A store does not trim, truncate or convert keys to lower case.
    */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {

@@ -35,8 +35,8 @@ import java.util.List;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of quotas that the caller supplies, also together with named limits. The tests run every
- * operation alone and in batches.
+ * Tests of quotas that the caller supplies, alone and in batches with named limits. The tests cover
+ * every operation.
  */
 interface SuppliedQuotaRules extends DrivenStores {
 
@@ -131,8 +131,8 @@ interface SuppliedQuotaRules extends DrivenStores {
   }
 
   /**
-   * A spend with a larger quota can leave a debt for a smaller quota. The smaller quota forgives a
-   * debt at most once within its τ.
+   * A spend with a large quota can leave a debt for a spend with a small quota. The limiter
+   * forgives a debt at most once within the small quota's refill time τ.
    */
   @Test
   default void spend_twoQuotasOnOneBucket_forgiveADebtOnce() {
@@ -234,7 +234,7 @@ interface SuppliedQuotaRules extends DrivenStores {
     }
   }
 
-  /** Clients can supply the quota of one limit, together with an id of any bytes. */
+  /** A client of the Redis protocol can supply any bytes as an id. */
   @Test
   default void spend_keysOfAnyBytes_haveABucketEach() {
     LimitName door = LimitName.builder(78, "Throttle").id(IdFormat.bytes()).build();

@@ -18,7 +18,7 @@ import java.time.Instant;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
-/** Rules of clocks that step back, limits that change on a live bucket, and extreme times. */
+/** Tests of clocks that step back, limits that change while buckets exist, and extreme times. */
 interface TimeRules extends DrivenStores {
 
   Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -34,8 +34,8 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * The first spend forgives the debt, so its wait is the same as with an empty bucket. A check
-   * already reports this wait.
+   * The first spend after the step back forgives the debt, so the wait is the same as with an empty
+   * bucket. A check before this spend reports the same wait.
    */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {
@@ -64,7 +64,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** A step back of less than τ neither adds nor removes a token. */
+  /** A clock that steps back by less than the bucket's refill time τ creates and loses no token. */
   @Test
   default void clock_stepsBackALittle_keepsTheTat() {
     try (Bench bench = Bench.tenPerSecond(this)) {
@@ -93,8 +93,8 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * If two limits alternately charge one bucket, no tokens are created: a debt is forgiven only
-   * once per τ.
+   * If two limits charge one bucket in turn, the limiter grants no extra tokens, since it forgives
+   * a debt only once within the refill time τ.
    */
   @Test
   default void limitsInTurns_giveOutWhatTheLargerAllows_andOneForgivenDebt() {
@@ -187,7 +187,7 @@ interface TimeRules extends DrivenStores {
     }
   }
 
-  /** The store also handles a TAT beyond 2^63 ns, a time in the year 2262. */
+  /** A store must handle a TAT above 2^63 ns, which is a time after April 2262. */
   @Test
   default void tat_pastTheSignedRange_isExact() {
     try (Bench bench = Bench.of(this, Quota.burst(10).refill(1, ofDays(365)))) {

@@ -22,7 +22,7 @@ import java.util.Objects;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 
-/** Rules that repeat the recorded decisions, to the nanosecond. */
+/** Tests that repeat recorded operations; the decisions must be the same to the nanosecond. */
 interface VectorRules extends DrivenStores {
 
   @Test

@@ -14,21 +14,21 @@ import java.nio.charset.StandardCharsets;
 import java.util.List;
 
 /**
- * The recorded cases that every implementation must reproduce. The cases are resources in the
- * folder {@code vectors/} of this package:
+ * The recorded test cases that every implementation of Sluice must reproduce. The cases are
+ * resources in the folder {@code vectors/} of this package:
  *
  * <ul>
- *   <li>{@code gcra/}: limits, a trace of operations with these limits, and the decisions on the
- *       operations, exact to the nanosecond; {@code up-to.jsonl} contains operations that spend up
- *       to a number of tokens, with the decisions;
- *   <li>{@code settle/}: limits, and a trace of reservations that are settled or cancelled, with
- *       the charge of each settlement;
- *   <li>{@code ids.json}, {@code covering.json}: ids with their bucket keys and covering domains;
+ *   <li>{@code gcra/}: limits, operations with these limits, and the decisions on the operations,
+ *       exact to the nanosecond; {@code up-to.jsonl} contains operations that spend up to a number
+ *       of tokens, with the decisions;
+ *   <li>{@code settle/}: limits, and reservations that are settled or cancelled, with the charge of
+ *       each settlement;
+ *   <li>{@code ids.json}, {@code covering.json}: ids with the expected bucket keys and domains;
  *   <li>{@code limits/}: valid limit files, and limit files that must be rejected;
  *   <li>{@code peers/}: assertions from the tests of other rate limiters.
  * </ul>
  *
- * <p>Reads from the class path.
+ * <p>Reads the cases from the class path.
  */
 public final class Vectors {
 

@@ -17,10 +17,9 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of waiting callers. Random histories are compared with an exact reference. Callers are
- * admitted in order, each as soon as the bucket has the tokens for this caller. If a caller gives
- * up before a later caller has taken tokens, all of its tokens are returned. Otherwise its tokens
- * stay spent.
+ * Tests of waiting callers with random histories. Callers must be admitted in order, each caller as
+ * soon as the bucket has the caller's tokens. If a caller gives up before a later caller has taken
+ * tokens, the limiter refunds all tokens of the caller. Otherwise the caller's tokens stay spent.
  */
 interface WaitHistoryRules extends DrivenStores {
 
@@ -51,7 +50,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A caller that waits for tokens, and the outcome. */
+  /** A caller that waits for tokens, and when the caller was admitted. */
   final class Caller {
     private final CompletableFuture<Decision> answer;
     private final long cost;
@@ -73,7 +72,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** One running history. */
+  /** A random history that is running, with all of its callers. */
   final class History {
     private final Bench bench;
     private final Random random;
@@ -150,7 +149,7 @@ interface WaitHistoryRules extends DrivenStores {
           .isEqualTo(Math.max(tatNanos() - bench.time.nanos(), 0));
     }
 
-    /** Returns the exact TAT, computed from all callers whose tokens were not returned. */
+    /** Returns the correct TAT, computed from all callers whose tokens were not refunded. */
     private long tatNanos() {
       long tat = 0;
       for (Caller caller : callers) {

@@ -28,12 +28,12 @@ import java.util.concurrent.TimeoutException;
 import org.junit.jupiter.api.Test;
 
 /**
- * Rules of callers that wait for tokens. Callers are admitted in order. Each caller waits at most
- * for the announced time, and can cancel.
+ * Tests of callers that wait for tokens. The limiter must admit callers in order, and no caller
+ * waits longer than announced. A caller can stop waiting.
  */
 interface WaitRules extends DrivenStores {
 
-  /** The emission interval: 10 tokens per second. */
+  /** The time in which one token refills, at 10 tokens per second. */
   Duration TOKEN = Duration.ofMillis(100);
 
   Duration MINUTE = Duration.ofMinutes(1);
@@ -53,7 +53,7 @@ interface WaitRules extends DrivenStores {
     return acquire(bench.limiter, bench, cost, maxWait);
   }
 
-  /** Starts to acquire tokens. Returns after the store has decided. */
+  /** Starts to acquire tokens. Returns after the store has decided whether the caller may wait. */
   private static CompletableFuture<Decision> acquire(
       Limiter limiter, Bench bench, long cost, Duration maxWait) {
     CompletionStage<Decision> stage = limiter.async().acquire(WAITS, ID, cost, maxWait);
@@ -61,7 +61,7 @@ interface WaitRules extends DrivenStores {
     return stage.toCompletableFuture();
   }
 
-  /** Waits until the tokens of all callers that gave up have been returned. */
+  /** Waits until a bucket lacks exactly {@code tokens} tokens, after callers gave up. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
         .pollDelay(Duration.ZERO)
@@ -135,8 +135,7 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // The tokens that waiting callers have taken are not a debt, so these spends must not forgive
-      // them.
+      // The tokens of waiting callers are not a debt, so these spends must not forgive the tokens.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
@@ -225,8 +224,7 @@ interface WaitRules extends DrivenStores {
   }
 
   /**
-   * After the reset, other spends have raised the TAT to the value that the spend of the leaving
-   * caller had set.
+   * After the reset, other spends raise the TAT to the value that the caller who gives up had set.
    */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
@@ -242,7 +240,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** A transaction of the batch that needs no wait is not queued behind waiting callers. */
+  /** In this batch, only the first transaction must wait; the second transaction needs no wait. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Helpers for tests of a store or an application: the contract that every {@link
- * dev.sluice.store.BucketStore} must pass, a manual clock, assertions on decisions, and the
- * recorded decisions that every implementation must reproduce.
+ * Classes for tests of a store or an application: the contract that every {@link
+ * dev.sluice.store.BucketStore} must pass, a manual clock, assertions on decisions, and recorded
+ * decisions that every implementation of Sluice must reproduce.
  */
 @NullMarked
 @CheckReturnValue

@@ -14,8 +14,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The log of internal failures, shared by all doors. A client gets only the id of the incident, and
- * no details of the store or the code. Thread-safe; can block if the logger blocks.
+ * The log of internal failures, for all protocols of the server. A client gets only the id of the
+ * incident, and no details of the store or the code. Thread-safe; can block if the logger blocks.
  */
 public final class FailureLog {
 
@@ -32,7 +32,7 @@ public final class FailureLog {
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
   }
 
-  /** Returns a text for the client: either that nothing was charged, or that this is unknown. */
+  /** Returns a text for the client: that nothing was charged, or that the server does not know. */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
         ? "nothing was charged"
@@ -40,8 +40,8 @@ public final class FailureLog {
   }
 
   /**
-   * Logs that a change could not be saved, and returns the id of the incident. Logs one line
-   * without a stack trace, since a full disk is not a fault of the server.
+   * Logs that a change could not be saved, and returns the id of the incident. Logs no stack trace,
+   * since a full disk is not a bug of the server.
    */
   public static String notKept(String why) {
     return INCIDENTS.of(
@@ -49,8 +49,8 @@ public final class FailureLog {
   }
 
   /**
-   * Logs a fault of the server, with its stack trace, and returns the id of the incident. Ends the
-   * process if the heap ran out.
+   * Logs a bug of the server with its stack trace, and returns the id of the incident. Ends the
+   * process after an {@link OutOfMemoryError}.
    */
   @CanIgnoreReturnValue
   public static String internal(Throwable cause) {
@@ -60,8 +60,8 @@ public final class FailureLog {
   }
 
   /**
-   * Gives ids to internal failures. The client and the log both get the id. Failures with equal
-   * causes within a second share an id and a log line, so that an outage writes at most {@value
+   * Makes ids for internal failures; the client and the log both get the id. Failures with the same
+   * cause within a second share one id and one log line, so that an outage writes at most {@value
    * #MOST} lines a second. Thread-safe; never blocks.
    */
   static final class Incidents {
@@ -74,14 +74,12 @@ public final class FailureLog {
     private final Map<String, String> ids = new HashMap<>();
     private long since;
 
-    /** Makes an empty register. The ticker returns nanoseconds from an arbitrary origin. */
+    /** Makes an object without incidents. {@code ticker} returns monotonic nanoseconds. */
     Incidents(LongSupplier ticker) {
       this.ticker = ticker;
     }
 
-    /**
-     * Returns the id of a cause, eight hex digits. Calls {@code log} with the id only if it is new.
-     */
+    /** Returns the id of a cause, eight hex digits. Calls {@code log} only if the id is new. */
     String of(String cause, Consumer<String> log) {
       String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
       String known = claim(cause, id);
@@ -97,7 +95,7 @@ public final class FailureLog {
         ids.clear();
         since = now;
       }
-      // If there are too many causes, all further causes share the empty key.
+      // After MOST - 1 different causes, all other causes share the empty key.
       String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;

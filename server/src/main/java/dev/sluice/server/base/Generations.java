@@ -17,16 +17,16 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The versions of the watched files, called generations. There are up to three {@linkplain Kind
- * kinds} of files; a mistake in the files of one kind never delays another kind. For each kind,
- * this class keeps the generation in force and the generation that was read last. Thread-safe; only
+ * The versions of the watched configuration files, called generations. There are three {@linkplain
+ * Kind kinds} of files; a mistake in one kind never delays a change in another. For each kind, this
+ * class keeps the generation in force and the generation that was read last. Thread-safe; only
  * {@link #reload} blocks, on the file system.
  */
 public final class Generations {
 
-  /** The kinds of files. Files of one kind are replaced together or not at all. */
+  /** The kinds of watched files. A reload applies all files of one kind or none. */
   public enum Kind {
-    /** The file of tokens. */
+    /** The file with the access tokens of callers. */
     TOKENS,
     /** The server's certificate, its key, and the authorities of its clients. */
     CERTIFICATES,
@@ -40,10 +40,10 @@ public final class Generations {
   }
 
   /**
-   * The generation in force.
+   * The version of the files that is in force.
    *
    * @param hash the hash of the contents of all files; {@code none} without files
-   * @param changes the differences from the previous generation, one line each
+   * @param changes the differences from the previous generation, one line for each
    */
   public record Active(String hash, Instant since, List<String> changes) {
 
@@ -52,11 +52,11 @@ public final class Generations {
     }
   }
 
-  /** A generation in the history, with the limits, overrides and rules of its files. */
+  /** An applied version of the files, with the limits, overrides and rules in these files. */
   public record Past(String hash, Instant at, Limits limits) {}
 
   /**
-   * The generation that was read last, after a change of the files or on demand.
+   * The version of the files that was read last, after a change of the files or by {@link #reload}.
    *
    * @param mistakes why the generation was refused, a line for each mistake; empty if it was
    *     applied
@@ -70,29 +70,25 @@ public final class Generations {
     }
   }
 
-  /** The generation in force and the generation that was read last, at one moment. */
+  /** The generation in force and the generation that was read last, as a consistent pair. */
   public record State(Active active, Offered offered) {}
 
   /**
-   * A further place that a reload reads, such as saved overrides. The content of this place is
-   * applied even if the files have mistakes.
+   * A second source that a reload reads, such as the store of overrides. A reload applies this
+   * source even if the files have mistakes.
    */
   public interface Beside {
 
-    /**
-     * Reads the place now, and returns whether its content is now in force. Blocks until the place
-     * is read.
-     */
+    /** Reads the source now, and returns whether the source's content is in force. Blocks. */
     boolean read();
 
     /**
-     * Returns a line for each mistake of the last read of the place; empty if its content is in
-     * force.
+     * Returns the mistakes found in the last read, one line each; empty if the content is in force.
      */
     List<String> mistakes();
   }
 
-  /** The hash that stands for no files. */
+  /** The value in place of a hash if there are no files. */
   public static final String NONE = "none";
 
   private static final Beside NOTHING =
@@ -123,9 +119,9 @@ public final class Generations {
   }
 
   /**
-   * Reads all files now, and applies the files of each kind that has no mistake. Afterwards, reads
-   * the place set by {@link #readBeside}. Returns whether everything that was read is now in force.
-   * The tokens file is read first, so that the revocation of a token does not wait for other files.
+   * Reads all files now, and applies each kind of files without mistakes. Then reads the source of
+   * {@link #readBeside}. Returns whether all of this content is now in force. Reads the tokens file
+   * first, so that a token is revoked without waiting for other files.
    */
   public boolean reload() {
     boolean applied = true;
@@ -137,8 +133,8 @@ public final class Generations {
   }
 
   /**
-   * Returns a line for each mistake in the last read of all files and of the place set by {@link
-   * #readBeside}; empty if everything is in force.
+   * Returns the mistakes found in the last read of all files and of the source of {@link
+   * #readBeside}, one line each; empty if all content is in force.
    */
   public List<String> mistakes() {
     List<String> all = new ArrayList<>();
@@ -147,12 +143,12 @@ public final class Generations {
     return all;
   }
 
-  /** Sets a further place that a reload reads: the overrides and penalties set at run time. */
+  /** Sets a second source that a reload reads: the overrides and penalties set at run time. */
   public void readBeside(Beside place) {
     this.beside = place;
   }
 
-  /** Returns a line for each mistake in the last read of the place set by {@link #readBeside}. */
+  /** Returns the mistakes found in the last read of the source of {@link #readBeside}. */
   public List<String> mistakesBeside() {
     return beside.mistakes();
   }
@@ -160,10 +156,10 @@ public final class Generations {
   /** The generations of one kind of files. Thread-safe; never blocks. */
   public static final class Watched {
 
-    /** How many generations are kept, including the generation in force. */
+    /** The most generations that this object keeps, including the generation in force. */
     private static final int MOST_PAST = 10;
 
-    /** The most overrides in all kept generations together; two generations are always kept. */
+    /** The most overrides in all kept generations; at least two generations are always kept. */
     private static final long MOST_OVERRIDES = 200_000;
 
     private final Deque<Past> past = new ArrayDeque<>(); // guarded by itself; the newest first
@@ -176,7 +172,7 @@ public final class Generations {
           new State(new Active(NONE, now, List.of()), new Offered(NONE, now, List.of(), List.of()));
     }
 
-    /** Returns the generation in force and the last offered one. */
+    /** Returns the generation in force and the generation that was read last. */
     public State state() {
       return state;
     }
@@ -186,20 +182,20 @@ public final class Generations {
       return !state.offered().hash().equals(NONE);
     }
 
-    /** Sets the reader of the files. */
+    /** Sets the object that reads the files of this kind. */
     public void readBy(LimitFilesWatcher newFiles) {
       this.files = newFiles;
     }
 
-    /** Returns the reader of the files, null without files of this kind. */
+    /** Returns the object that reads the files of this kind; null if there are no such files. */
     public @Nullable LimitFilesWatcher files() {
       return files;
     }
 
     /**
-     * Returns the last generations that were applied, at most ten, the newest first. If a rollback
-     * put an old generation in force and new files then replaced it, the old generation comes
-     * directly after the new one.
+     * Returns the last generations that were applied, at most ten, the newest first. If new files
+     * replace a generation that a rollback had restored, the restored generation is second in the
+     * list.
      */
     public List<Past> past() {
       synchronized (past) {
@@ -208,7 +204,7 @@ public final class Generations {
     }
 
     /**
-     * Whether a rollback put an earlier generation in force, and the files have not changed since.
+     * Whether a rollback has restored an earlier generation, and no newer files were applied since.
      */
     public boolean isPutBack() {
       synchronized (past) {
@@ -217,9 +213,9 @@ public final class Generations {
     }
 
     /**
-     * Records that an earlier generation is in force again.
+     * Records that a rollback has put an earlier generation in force.
      *
-     * @param offered the hash of the files that the generation is in force instead of
+     * @param offered the hash of the current files, which the earlier generation replaces
      */
     public void putBack(String hash, Instant at, String offered, List<String> changes) {
       State now = state;
@@ -234,9 +230,8 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
-        // A rollback can have put an old generation in force. This generation becomes the newest
-        // past
-        // generation, so that the next rollback restores it.
+        // If a rollback had restored an old generation, this generation becomes the newest past
+        // generation, so that the next rollback restores it again.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

@@ -31,15 +31,16 @@ import org.slf4j.LoggerFactory;
 /**
  * An append-only file of JSON lines, such as the audit log.
  *
- * <p>One thread writes; adding a line never waits for a disk. The file is opened for each write, so
- * logrotate may rename it at any time, without a signal. Lines that cannot be written are lost and
- * counted. A failure is logged once until writing works again. Thread-safe.
+ * <p>A single thread writes the file, so {@link #add} never waits for a disk. Each write opens the
+ * file again, so logrotate may rename it at any time, without a signal. Lines that cannot be
+ * written are lost and counted. The first failed write is logged, and then nothing until a write
+ * succeeds. Thread-safe.
  */
 public final class JsonLines implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(JsonLines.class);
 
-  /** Escapes non-ASCII and control characters, so that no text can imitate another line. */
+  /** Escapes non-ASCII and control characters, so that no value can look like another log line. */
   private static final JsonFactory JSON =
       JsonFactory.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build();
 
@@ -74,7 +75,7 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * The kind of a log.
+   * The names that a log uses.
    *
    * @param what the name of the log, such as {@code audit log}
    * @param meter the start of the names of the meters
@@ -84,7 +85,7 @@ public final class JsonLines implements AutoCloseable {
   /** Writes the fields of a line. */
   public interface Fields {
 
-    /** Writes the fields into an object. The generator writes to memory, and so never throws. */
+    /** Writes the fields into the current object of {@code json}, which never throws. */
     void write(JsonGenerator json) throws IOException;
   }
 
@@ -94,7 +95,7 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append to a file, after a test write. Waits for the file at most two seconds.
+   * Starts to append to a file. First opens the file once to test it, for at most two seconds.
    *
    * @param file the file, created if it is missing. A pipe must have a reader
    * @throws IOException if the file cannot be appended to
@@ -105,8 +106,8 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Tests the file on another thread, so that the caller can give up. A thread that opens a pipe
-   * without a reader, or a file on a dead mount, blocks and cannot be interrupted.
+   * Opens the file once on another thread, so that the caller can stop waiting. A thread that opens
+   * a pipe without a reader, or a file on a dead mount, blocks and cannot be interrupted.
    */
   private static void tryOut(Path file, LogKind kind) throws IOException {
     FutureTask<Boolean> opening =
@@ -168,17 +169,17 @@ public final class JsonLines implements AutoCloseable {
         file, StandardOpenOption.CREATE, StandardOpenOption.WRITE, StandardOpenOption.APPEND);
   }
 
-  /** Creates the file so that only its owner can read it, since it contains ids and addresses. */
+  /** Creates a file that only its owner can read, since the log contains ids and addresses. */
   private static void createForTheOwner(Path file) throws IOException {
     try {
       Files.createFile(
           file, PosixFilePermissions.asFileAttribute(PosixFilePermissions.fromString("rw-------")));
     } catch (FileAlreadyExistsException | UnsupportedOperationException e) {
-      // Ignored: the file exists by now, or its file system has no POSIX permissions.
+      // Ignored: the file exists now, or the file system has no POSIX permissions.
     }
   }
 
-  /** Queues a line. The line is lost if too many lines wait for the disk. */
+  /** Queues a line for the writing thread. The line is lost if the queue is full. */
   public void add(Fields fields) {
     ByteArrayOutputStream bytes = new ByteArrayOutputStream();
     try (JsonGenerator json = JSON.createGenerator(bytes)) {
@@ -198,8 +199,8 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Returns the first characters of a text from a client. Never splits a surrogate pair, since JSON
-   * cannot contain half a pair.
+   * Shortens a text from a client. Never splits a surrogate pair, since JSON cannot contain half a
+   * pair.
    *
    * @param most how many characters to keep
    */

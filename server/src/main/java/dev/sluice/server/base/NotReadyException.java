@@ -4,8 +4,8 @@ package dev.sluice.server.base;
 import dev.sluice.store.StoreException;
 
 /**
- * Thrown when a server cannot decide yet. Clients of {@code /readyz} see the message, so it must
- * name no address.
+ * Thrown when a server cannot decide yet. Clients of {@code /readyz} can read the message, which
+ * must not contain an address.
  */
 public final class NotReadyException extends RuntimeException {
 

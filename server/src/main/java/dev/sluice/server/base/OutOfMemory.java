@@ -12,19 +12,19 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Passes an {@link OutOfMemoryError} that other code would swallow to the default handler of
- * uncaught exceptions. That handler should end the process, since no state on the heap can be
- * trusted. An error about full direct memory is ignored. Stateless and thread-safe.
+ * uncaught exceptions. The default handler should end the process, since the objects on the heap
+ * can be inconsistent. Errors about full direct memory are ignored. Stateless and thread-safe.
  */
 public final class OutOfMemory {
 
-  /** Part of the JDK's error message for full direct memory; this error has no class of its own. */
+  /** A part of the JDK's error message for full direct memory, which has no exception class. */
   private static final String DIRECT = "direct buffer memory";
 
   private OutOfMemory() {}
 
   /**
-   * Reports a failure if the heap ran out. Does nothing otherwise, or if there is no default
-   * handler.
+   * Calls the default handler if the failure is an {@link OutOfMemoryError} of the heap. Does
+   * nothing otherwise, or if there is no default handler.
    */
   public static void report(@Nullable Throwable failure) {
     OutOfMemoryError cause = cause(failure);

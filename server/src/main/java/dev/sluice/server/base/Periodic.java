@@ -7,8 +7,9 @@ import org.slf4j.Logger;
 
 /**
  * A periodic task that continues after exceptions. A scheduler silently drops a task that throws,
- * so this class catches all exceptions. A failure is logged once until the task succeeds again. An
- * exhausted heap is reported to {@link OutOfMemory}. Used by one thread at a time.
+ * so this class catches all exceptions. Logs the first failure, and then nothing until the task
+ * succeeds. Reports an {@link OutOfMemoryError} to {@link OutOfMemory}. Not for several threads at
+ * a time.
  */
 public final class Periodic implements Runnable {
 
@@ -23,7 +24,7 @@ public final class Periodic implements Runnable {
     this.task = task;
   }
 
-  /** Returns a task that never throws; {@code what} is the subject of the log message. */
+  /** Returns a task that never throws; the log message starts with {@code what}. */
   public static Runnable task(Logger log, String what, Runnable task) {
     return new Periodic(log, what, task);
   }

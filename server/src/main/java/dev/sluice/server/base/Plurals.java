@@ -7,8 +7,8 @@ public final class Plurals {
   private Plurals() {}
 
   /**
-   * Formats a number with its singular noun, such as {@code 1 mistake}; the plural adds an s:
-   * {@code 2 mistakes}.
+   * Formats a number and a noun, such as {@code 1 mistake}; adds an s for the plural: {@code 2
+   * mistakes}.
    */
   public static String of(long number, String one) {
     return number + " " + one + (number == 1 ? "" : "s");

@@ -5,8 +5,8 @@ import com.linecorp.armeria.common.HttpStatus;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Thrown if the server refuses a request before handling it. The fields are the fields of HTTP
- * problem details (RFC 9457).
+ * Thrown if the server refuses a request before it decides. Contains the fields of HTTP problem
+ * details (RFC 9457).
  */
 public final class RefusedException extends RuntimeException {
 
@@ -60,15 +60,15 @@ public final class RefusedException extends RuntimeException {
         retryAfterSeconds);
   }
 
-  /** Refuses a request for which the server has no room now. */
+  /** Refuses a request for which the server has no memory or no thread now. */
   public static RefusedException overloaded(String detail) {
     return new RefusedException(
         HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
   }
 
   /**
-   * Refuses a request that a web page of another site sent through a browser. The browser reports
-   * this in the header {@code Sec-Fetch-Site}.
+   * Refuses a request that a web page of another site sent through a browser. {@code site} is the
+   * value of the browser's header {@code Sec-Fetch-Site}.
    */
   public static RefusedException crossSite(String site) {
     return new RefusedException(
@@ -94,7 +94,7 @@ public final class RefusedException extends RuntimeException {
     return status;
   }
 
-  /** Returns the last segment of the problem's type, a word for programs. */
+  /** Returns the last segment of the URI of the problem's type, such as {@code overloaded}. */
   public String type() {
     return type;
   }
@@ -104,7 +104,7 @@ public final class RefusedException extends RuntimeException {
     return title;
   }
 
-  /** Returns what is wrong with this request, for people. */
+  /** Returns a text for people that explains why the request was refused. */
   public String detail() {
     return String.valueOf(getMessage());
   }

@@ -14,11 +14,11 @@ public final class SymlinkTargets {
   private SymlinkTargets() {}
 
   /**
-   * Follows a symbolic link, so that the caller can replace the link's target. A rename to the
-   * link's name would replace the link itself.
+   * Follows symbolic links, so that the caller can replace the file behind a link. A rename to the
+   * link's own name would replace the link.
    *
    * @param file a file, or a link to a file; the file need not exist
-   * @return the target of the link; the same path if it is not a link, or if the links have no end
+   * @return the target of the link; {@code file} if it is not a link, or if the links form a loop
    */
   public static Path followed(Path file) {
     Path at = file;

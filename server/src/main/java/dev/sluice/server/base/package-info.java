@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Failures, the generations of watched files, and other tools for every part of the server. */
+/** Error handling, versions of watched files, and helpers for all packages of the server. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.base;

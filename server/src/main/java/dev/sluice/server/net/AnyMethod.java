@@ -16,10 +16,10 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Armeria supports nine methods, and refuses all other methods before it calls a service. A proxy
- * can call this server with the method of its client's request, such as a WebDAV method. So this
- * class changes the method to GET before Armeria sees the request, and puts the original method
- * into a header. Clients cannot guess the name of this header.
+ * Armeria supports nine methods, and refuses all other methods before it calls a service. But a
+ * proxy can forward a client's method to this server, such as a WebDAV method. So this class
+ * changes an unknown method to GET before Armeria sees the request, and stores the original method
+ * in a header with a random name, which clients cannot guess.
  */
 
 /**
@@ -33,12 +33,12 @@ public final class AnyMethod {
 
   private AnyMethod() {}
 
-  /** Returns the original method of a request; Armeria need not support this method. */
+  /** Returns the original method of a request, even if Armeria does not support the method. */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
   }
 
-  /** Changes an HTTP/1 request before Armeria sees it. */
+  /** Hides an unknown method of an HTTP/1 request before Armeria sees the request. */
   static void accept(io.netty.handler.codec.http.HttpRequest request) {
     String method = request.method().name();
     if (isUnknown(method, request.uri())) {
@@ -47,7 +47,7 @@ public final class AnyMethod {
     }
   }
 
-  /** Changes HTTP/2 requests before Armeria sees them. */
+  /** Hides unknown methods of HTTP/2 requests before Armeria sees the requests. */
   static void acceptFrom(Http2ConnectionDecoder decoder) {
     decoder.frameListener(new Listener(decoder.frameListener()));
   }
@@ -59,7 +59,7 @@ public final class AnyMethod {
         && METHOD.matcher(method).matches();
   }
 
-  /** Whether a target is {@link AskedByProxies#PATH}, or a path below it. */
+  /** Whether a request's target is {@link AskedByProxies#PATH}, or a path below this path. */
   static boolean isAsked(String target) {
     return target.startsWith(AskedByProxies.PATH)
         && (target.length() == AskedByProxies.PATH.length()
@@ -106,13 +106,13 @@ public final class AnyMethod {
   }
 
   /**
-   * A service that proxies call about their clients' requests. The call has the method, body and
-   * headers of the client's request, so the headers {@code Host} and {@code Origin} of a trusted
-   * proxy's call do not name this server. The server neither reads the body nor waits for it.
+   * A service that proxies call to ask about their clients' requests. The proxy sends the method,
+   * body and headers of the client's request, so its headers {@code Host} and {@code Origin} do not
+   * name this server. The server ignores the body.
    */
   public interface AskedByProxies {
 
-    /** The path for proxies, with any method; a proxy can append the original request's path. */
+    /** The path that proxies call, with any method; a proxy can append its client's path. */
     String PATH = "/v1/forward-auth";
 
     /** Whether a request comes from a trusted proxy. Never blocks. */

@@ -28,9 +28,9 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Collects a request body in one array. The pieces are copied as they arrive, since even a piece of
- * one byte keeps its whole network buffer in memory. A reader can use the body before it is
- * complete. Belongs to one event loop.
+ * Collects a request body in one array. Copies each piece of the body on arrival, since even a
+ * piece of one byte keeps a whole network buffer in memory. A {@link BodyReader} can use an
+ * incomplete body. Only the request's event loop may use this object.
  */
 final class Body implements Subscriber<HttpObject> {
 
@@ -60,7 +60,7 @@ final class Body implements Subscriber<HttpObject> {
 
   /**
    * Passes a body to a reader as the body arrives, and returns a future for the end or the failure
-   * of the body. A caller can complete the future itself; then the rest of the body is dropped.
+   * of the body. If the caller completes the future, the rest of the body is dropped.
    */
   static CompletableFuture<?> read(
       HttpRequest request, ServiceRequestContext context, int maxBytes, BodyReader reader) {
@@ -120,8 +120,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Fails the body if Armeria refuses the request because it is too large or too late. Armeria
-   * reports this only to the request's context.
+   * Fails the body if Armeria cancels the request because it is too large or too late. Armeria
+   * reports the cancellation only to the request's context.
    */
   private void failWithRequest() {
     var unused =
@@ -131,8 +131,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Fails the body, but still reads the rest: on a cancelled HTTP/2 stream, the client can lose the
-   * response.
+   * Fails the body, but still reads the rest of the body: if the server cancelled the HTTP/2
+   * stream, the client could lose the response.
    */
   private void fail(Throwable cause) {
     int held = bytes.length;
@@ -142,7 +142,7 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
-  /** Treats a network failure as a client that has disconnected. */
+  /** Fails the body; reports a network failure as a disconnected client. */
   @Override
   public void onError(Throwable cause) {
     boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
@@ -156,8 +156,8 @@ final class Body implements Subscriber<HttpObject> {
   }
 
   /**
-   * Collects a body up to its size limit. Runs after all checks that can refuse the request by its
-   * headers. A service gets the collected body from {@link Requests#body}. A streaming service
+   * Collects the body of each request, up to the size limit. Runs after all checks that need only
+   * the headers. A service gets the collected body from {@link Requests#body}. A streaming service
    * reads its bodies itself.
    */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
@@ -191,12 +191,12 @@ final class Body implements Subscriber<HttpObject> {
   /*
    * Over HTTP/2, Armeria resets a stream at once if the response is sent before the body has
    * arrived. The client can then lose the response; a gRPC client reports CANCELLED. So the server
-   * still accepts the rest of the body for a while, and reads it. An unread body would fill the
+   * still accepts and reads the rest of the body during PATIENCE. An unread body would fill the
    * flow-control window that all streams of the connection share, and would take memory that no
-   * budget counts. Over HTTP/1.1, Armeria drops the rest.
+   * budget counts. Over HTTP/1.1, Armeria itself drops the rest of the body.
    */
 
-  /** Reads and drops the rest of a body after the response to its request. Thread-safe. */
+  /** Reads and drops the rest of a request body after the response. Thread-safe. */
   static final class LateBodies implements DecoratingHttpServiceFunction {
 
     /** How long the server accepts the rest of a body after the response. */
@@ -220,7 +220,7 @@ final class Body implements Subscriber<HttpObject> {
       return response;
     }
 
-    /** Drops a body. If the body already has a reader, this costs an exception. */
+    /** Reads and drops a body, unless another reader already reads the body. */
     static void drop(HttpRequest request) {
       request.subscribe(new Dropped(), SubscriptionOption.WITH_POOLED_OBJECTS);
     }
@@ -241,7 +241,7 @@ final class Body implements Subscriber<HttpObject> {
 
       @Override
       public void onError(Throwable cause) {
-        // Another reader reads the body, or the body will not arrive, so there is nothing to drop.
+        // Nothing to drop: another reader reads the body, or the rest of the body will not arrive.
       }
 
       @Override

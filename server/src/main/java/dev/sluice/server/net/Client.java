@@ -12,9 +12,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A client's connection of any protocol, for {@link ConnectionBudget}. Reports how many bytes the
- * connection holds and whether the connection is idle, and can close the connection. A client is a
- * handler in the connection's Netty pipeline. Any thread may call its methods.
+ * One client connection, of HTTP or Redis, for {@link ConnectionBudget}. Reports the connection's
+ * memory and whether it is idle, and can close the connection. Each object is a handler in the
+ * connection's Netty pipeline. Any thread may call the methods.
  */
 public abstract class Client extends ChannelDuplexHandler {
 
@@ -28,7 +28,7 @@ public abstract class Client extends ChannelDuplexHandler {
   private final AtomicBoolean doomed = new AtomicBoolean();
   private volatile @Nullable ChannelHandlerContext context;
 
-  /** Makes a client of a connection that was just accepted. */
+  /** Makes the handler of a connection that was just accepted. */
   protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
     this.channel = accepted.channel();
@@ -49,14 +49,14 @@ public abstract class Client extends ChannelDuplexHandler {
   protected abstract boolean isIdle();
 
   /**
-   * Returns the time since the connection was last used. {@code nowNanos} is from {@link
+   * Returns for how long the connection has had no request. {@code nowNanos} is the current {@link
    * System#nanoTime}.
    */
   protected abstract long quietNanos(long nowNanos);
 
   /**
-   * Returns how long a request has waited for its client to send or read; 0 while the client waits
-   * for the server.
+   * Returns how long the server has waited for the client to send a request or read a response; 0
+   * while the client waits for the server.
    */
   protected abstract long waitsForClientNanos(long nowNanos);
 
@@ -64,12 +64,12 @@ public abstract class Client extends ChannelDuplexHandler {
    * Returns why the connection must be closed now.
    *
    * @param mostNanos the longest time from the start of a request until its response was read
-   * @return the reason for the log, in which {@code %s} stands for the number of bytes held; null
-   *     to keep the connection
+   * @return the reason for the log, in which {@code %s} stands for the bytes of memory held for the
+   *     connection; null to keep the connection
    */
   protected abstract @Nullable String lateness(long nowNanos, long mostNanos);
 
-  /** Announces the end of the connection to the client, as far as the protocol allows. */
+  /** Tells the client that the connection will end, if the protocol has such a message. */
   protected abstract void sayGoodbye();
 
   /** Returns the handler's context in the pipeline, null before the handler was added. */
@@ -78,8 +78,8 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Charges bytes that the server holds for the client; returns false if the budget has no room. A
-   * large charge must leave room for small requests.
+   * Charges memory for the client to the budget; returns false if the budget has no room. Large
+   * charges can fill only half of the budget, to leave room for small requests.
    */
   protected final boolean charge(long bytes, boolean large) {
     return !doomed.get() && traffic.tryCharge(this, bytes, large);
@@ -91,7 +91,7 @@ public abstract class Client extends ChannelDuplexHandler {
     }
   }
 
-  /** Closes the connection and logs why; {@code %s} stands for the number of bytes held. */
+  /** Closes the connection and logs why; {@code %s} stands for the connection's bytes. */
   protected final void close(String why) {
     traffic.close(this, why);
   }
@@ -102,8 +102,8 @@ public abstract class Client extends ChannelDuplexHandler {
   }
 
   /**
-   * Logs why the connection failed; does not close the connection. Ends the process if the heap ran
-   * out.
+   * Logs why the connection failed; does not close the connection. Ends the process after an {@link
+   * OutOfMemoryError}.
    */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
@@ -150,7 +150,7 @@ public abstract class Client extends ChannelDuplexHandler {
     return traffic.exchangeNanos();
   }
 
-  /** Returns the key of the peer. */
+  /** Returns the address or network of the peer. */
   final Object key() {
     return key;
   }

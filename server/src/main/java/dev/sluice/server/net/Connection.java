@@ -21,30 +21,30 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The first handler of the pipeline is a valve. The valve passes on the received bytes in small
- * slices, and only while the client reads its responses. A single read from the network can contain
- * hundreds of pipelined requests, each with a response a thousand times its size. While the valve
- * is shut, the server reads nothing more from the connection.
+ * This class is the first handler of the Netty pipeline, and works as a valve. It passes the
+ * received bytes on in small slices, and only while the client reads its responses. One read from
+ * the network can contain hundreds of pipelined requests, and a response can be a thousand times as
+ * large as its request. While the valve is shut, the server reads nothing from the connection.
  *
- * In HTTP/2, the server must read the frames in which the client accepts more response bytes. So
- * the valve of an HTTP/2 connection shuts only while the network accepts no more bytes. The number
- * of streams and the budget bound unread HTTP/2 responses.
+ * In HTTP/2, the server must read the client's WINDOW_UPDATE frames to send more response bytes. So
+ * the valve of an HTTP/2 connection shuts only while the network accepts no bytes. The number of
+ * streams and the budget bound the unread HTTP/2 responses.
  */
 
 /**
  * One connection and its requests in flight. Armeria answers all requests of one read at once, and
- * buffers all unread responses; this class bounds the requests and the responses. Must be used on
- * its event loop, except where noted.
+ * buffers all unread responses; this class bounds the requests and the responses. Only the
+ * connection's event loop may call methods, except where noted.
  */
 final class Connection extends Client {
 
   /**
-   * The most unanswered requests of one HTTP/1.1 connection. At this number, the next request is
-   * read only after a response.
+   * The most unanswered requests of one HTTP/1.1 connection. Beyond this number, the server reads
+   * the next request only after a response.
    */
   static final int MAX_PIPELINED = 64;
 
-  /** The most bytes of unread responses of one connection. Above, no further requests are read. */
+  /** The most unread response bytes of a connection; at this size, the server reads no requests. */
   static final long MAX_UNREAD = 256 << 10;
 
   private static final AttributeKey<Connection> KEY =
@@ -52,15 +52,15 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** The first slice in bytes: enough to recognize the protocol, and shorter than any request. */
+  /** The first slice of the input in bytes; it shows the protocol, and is no whole request. */
   private static final int FIRST_SLICE = 8;
 
-  /** A larger slice for HTTP/2, where the number of streams and the budget bound the requests. */
+  /** The slice for HTTP/2 in bytes; the number of streams and the budget bound HTTP/2 requests. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
 
-  /** Headers are charged in steps of this size, so short headers are not charged. */
+  /** The server charges headers to the budget in steps of this size; short headers cost nothing. */
   private static final int LOOSE_STEP = 1 << 10;
 
   private static final long NEVER = Long.MIN_VALUE;
@@ -83,8 +83,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // Written by the event loop, and read by all threads. The race is harmless, since the value only
-  // affects which connection is closed first.
+  // The event loop writes these fields, and all threads read them. A stale value is harmless, since
+  // the fields only affect which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -119,7 +119,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Delays the end of the input until all earlier bytes were passed on. */
+  /** Delays the event for the end of the input until all earlier bytes were passed on. */
   @Override
   public void userEventTriggered(ChannelHandlerContext ctx, Object event) {
     boolean ends = event instanceof ChannelInputShutdownEvent;
@@ -176,7 +176,7 @@ final class Connection extends Client {
   }
 
   /**
-   * Charges bytes that arrive while no request is in flight: they can be the start of endless
+   * Charges bytes that arrive while no request is in flight, since a client can send endless
    * headers.
    */
   private boolean charged(int bytes) {
@@ -225,9 +225,7 @@ final class Connection extends Client {
     }
   }
 
-  /**
-   * Sets up HTTP/2. An error that ends the connection is logged in one line, without a stack trace.
-   */
+  /** Sets up HTTP/2. Logs an error that ends the connection in one line, without a stack trace. */
   private void greetHttp2(Http2Connection connection) {
     begun = true;
     http2 = true;
@@ -256,8 +254,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Resumes reading in a scheduled task. An immediate call could flush while the caller flushes. An
-   * ordinary task, and the tasks that it adds, would run before the event loop reads from other
+   * Resumes reading in a scheduled task. If this method resumed at once, it could flush in the
+   * middle of the caller's flush. An ordinary task would run before the event loop reads from other
    * clients.
    */
   private void resumeSoon() {
@@ -290,9 +288,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Returns a listener that is called when an HTTP/1.1 response was completely written. A call when
-   * the response is made would be too early: all requests of one read would be answered in a single
-   * turn of the event loop.
+   * Returns a listener to be called when an HTTP/1.1 response was completely written. If the
+   * listener were called when the response is made, the event loop would answer all requests of one
+   * read in a single turn.
    */
   ChannelFutureListener answered() {
     return answered;
@@ -305,9 +303,9 @@ final class Connection extends Client {
   }
 
   /**
-   * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, no
-   * request is read until all earlier requests were answered, since refusals that wait to be sent
-   * also take memory.
+   * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, the
+   * server reads no request until all earlier requests are answered, since unsent refusals also
+   * take memory.
    */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
@@ -335,8 +333,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the client's input. The last bytes get two seconds to be processed. A body
-   * that is then still incomplete will never be complete.
+   * Handles the end of the client's input. After two seconds, a request whose body is still
+   * incomplete counts as ended, since the rest of the body cannot arrive.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);
@@ -350,8 +348,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Closes the connection if the client has closed its sending side and all its requests are
-   * answered.
+   * Closes the connection if the client has closed its sending side and all requests in flight are
+   * {@code hopeless}, or no request is in flight.
    */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
@@ -369,12 +367,12 @@ final class Connection extends Client {
     unreadBytes += bytes;
   }
 
-  /** Whether only one request is in flight, and no bytes of other requests are held back. */
+  /** Whether one request is in flight and no bytes of other requests wait in the valve. */
   boolean isLast() {
     return exchanges.size() == 1 && held.isEmpty();
   }
 
-  /** Updates the fields that other threads read, after a request began, progressed or ended. */
+  /** Updates the fields for other threads after a request began, progressed or ended. */
   void changed() {
     requests = exchanges.size();
     if (!exchanges.isEmpty()) {
@@ -391,11 +389,11 @@ final class Connection extends Client {
     }
   }
 
-  /** Announces the end of the connection. For HTTP/1.1, the next response announces the end. */
+  /** Ends an HTTP/2 connection with GOAWAY. For HTTP/1.1, the next response announces the end. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
-      // Armeria sends GOAWAY, waits for the streams, and closes.
+      // Armeria sends GOAWAY, waits for the requests in flight, and closes the connection.
       channel.eventLoop().execute(this::closeGently);
     }
   }

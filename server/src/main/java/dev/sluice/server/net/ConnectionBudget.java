@@ -37,27 +37,28 @@ import org.slf4j.LoggerFactory;
  * One budget bounds the memory that clients use: request bodies that are still arriving, and
  * responses that clients have not read. Each request in flight is charged a fixed amount, the bytes
  * of its body as they arrive, and the bytes of its response until the client has read it. Large
- * charges can fill only half of the budget, so that small requests still find room. One peer can
- * hold at most half of the budget, and at most half of the part for large charges. The last quarter
- * of the budget, and of the part for large charges, is reserved for peers that hold little.
+ * charges can fill only half of the budget, so that small requests still find room. One peer (a
+ * client address or network) can hold at most half of the budget, and at most half of the part for
+ * large charges. The last quarter of the budget, and of the part for large charges, is reserved for
+ * peers that hold little.
  *
- * When a charge does not fit, the server closes connections whose oldest request has waited for its
- * client longer than PRESSURE_AGE, the largest connections first. The bytes of a closed connection
- * count as free at once, although the connection's event loop frees the bytes only in its next
- * turn. This turn can take long, so the bytes held and the bytes about to be freed are together at
- * most twice the budget. Of this sum, a quarter of the budget is reserved for peers that hold
- * little. If no connection can be closed, the charge is refused.
+ * When a charge does not fit, the server closes connections on which it has waited for the client
+ * longer than PRESSURE_AGE, the largest connections first. The bytes of a closed connection count
+ * as free at once, although the connection's event loop frees the bytes only in its next turn. This
+ * turn can take long, so the bytes held and the bytes about to be freed are together at most twice
+ * the budget. A quarter of the budget within this sum is reserved for peers that hold little
+ * memory. If no connection can be closed, the charge is refused.
  *
- * The number of connections is bounded, in total and for each peer. When a peer exceeds its own
- * bound, its longest idle connection is closed. When the total bound is exceeded, the server closes
- * the longest idle connection of the peer that has the most connections, among the peers with an
- * idle connection. A new connection never displaces a connection of a peer that has fewer
- * connections.
+ * The number of connections is bounded, in total and for each peer. When a peer exceeds the bound
+ * for peers, the server closes the peer's longest idle connection. When the total bound is
+ * exceeded, the server closes the longest idle connection of the peer that has the most
+ * connections, among the peers with an idle connection. A new connection never displaces a
+ * connection of a peer that has fewer connections.
  */
 
 /**
  * Bounds the number of connections of a server, and the memory that all connections hold together.
- * Armeria bounds each request and each connection, but not their sum: many clients together could
+ * Armeria bounds the memory of each request and each connection, but many clients together could
  * fill the heap. Thread-safe; never blocks.
  */
 public final class ConnectionBudget {
@@ -65,17 +66,17 @@ public final class ConnectionBudget {
   /** The size, in bytes, from which a body or a response is a large charge. */
   static final int LARGE = 4 << 10;
 
-  /** How long a request may wait for its client to send or read while the budget is exhausted. */
+  /** How long the server waits for a client to send or read while the budget is exhausted. */
   static final Duration PRESSURE_AGE = Duration.ofMillis(250);
 
-  /** A peer holds little if it holds at most the budget divided by this number. */
+  /** A peer holds little memory if it holds at most the budget divided by this number. */
   private static final int MODEST_SHARE = 16;
 
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
-   * How long a connection must be quiet before the server announces its end. Some clients drop a
-   * response that arrives just before the announcement.
+   * How long a connection must have no request before the server tells the client that the
+   * connection ends. Some clients drop a response that arrives just before this message.
    */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -115,9 +116,9 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns a budget with the default bounds, which {@link SluiceServer} lists. A small heap or a
-   * low limit on open files lowers the bound on connections. A log line reports a low limit on open
-   * files.
+   * Returns a budget with the default bounds, which are constants of {@link SluiceServer}. A small
+   * heap or a low limit on open files lowers the bound on connections. A low limit on open files is
+   * also logged.
    */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
@@ -136,7 +137,7 @@ public final class ConnectionBudget {
         SluiceServer.REQUEST_TIMEOUT.plus(SluiceServer.READ_TIMEOUT));
   }
 
-  /** Returns how many connections a heap allows: idle connections alone must not fill the heap. */
+  /** Returns the most connections for a heap, so that idle connections cannot fill the heap. */
   static int connections(long heapBytes) {
     return (int)
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
@@ -152,8 +153,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Makes the budget of a server. {@code exchange} is the longest time from the first byte of a
-   * request until its response was read.
+   * Makes the budget of a server. {@code exchange} is the longest time from a request's first byte
+   * until the client has read the response.
    */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
@@ -162,7 +163,7 @@ public final class ConnectionBudget {
     this.exchangeNanos = exchange.toNanos();
   }
 
-  /** Returns the longest time from the first byte of a request until its response was read. */
+  /** Returns the longest time from a request's first byte until its response was read. */
   long exchangeNanos() {
     return exchangeNanos;
   }
@@ -171,12 +172,12 @@ public final class ConnectionBudget {
     return stage;
   }
 
-  /** Returns the number of open connections of all doors. */
+  /** Returns the number of open connections on all ports. */
   public int connections() {
     return connections.size();
   }
 
-  /** Returns the most open connections; a further connection replaces an idle connection. */
+  /** Returns the most open connections; one more connection replaces an idle connection. */
   public int maxConnections() {
     return maxConnections;
   }
@@ -193,7 +194,7 @@ public final class ConnectionBudget {
    * Admits a new connection, or closes it.
    *
    * @param channel the connection; the call must come from its event loop
-   * @param kind makes the client, which the caller then adds to the pipeline
+   * @param kind makes the {@link Client}, which the caller then adds to the connection's pipeline
    */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
@@ -241,8 +242,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Returns an IPv4 address, or the /64 network of an IPv6 address, which is usually all one
-   * client's.
+   * Returns the IPv4 address, or the /64 network of an IPv6 address, since one client usually has a
+   * whole /64 network.
    */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
@@ -255,8 +256,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Closes one idle connection: among the peers that may lose a connection and have an idle one,
-   * the longest idle connection of the peer with the most connections.
+   * Closes one idle connection. Considers only peers that pass {@code mayLose}, chooses the peer
+   * with the most connections, and closes its longest idle connection.
    */
   private boolean dropIdle(Client newcomer, Predicate<Peer> mayLose) {
     long now = System.nanoTime();
@@ -281,7 +282,7 @@ public final class ConnectionBudget {
     return more == 0 ? one.quietNanos(now) > other.quietNanos(now) : more > 0;
   }
 
-  /** Charges a connection; returns false if the budget has no room. */
+  /** Charges memory to a connection; returns false if the budget has no room. */
   boolean tryCharge(Client connection, long bytes, boolean large) {
     return fits(connection, bytes, large)
         || (makeRoom() && !connection.isDoomed() && fits(connection, bytes, large));
@@ -301,24 +302,19 @@ public final class ConnectionBudget {
     return true;
   }
 
-  /**
-   * Adds bytes to the sums of the connection, its peer and the budget; the number can be negative.
-   */
+  /** Adds bytes to the memory of a connection, its peer and the budget; can be negative. */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
   }
 
-  /**
-   * Counts the bytes of a connection as free soon: its event loop closes the connection in the next
-   * turn.
-   */
+  /** Counts bytes of closed connections whose memory is not yet free; negative once it is free. */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
 
-  /** Closes connections whose clients send or read too slowly, up to a quarter of the budget. */
+  /** Closes connections with slow clients until a quarter of the budget is free again. */
   private boolean makeRoom() {
     long now = System.nanoTime();
     long next = nextSearchNanos.get();
@@ -344,11 +340,11 @@ public final class ConnectionBudget {
   }
 
   /**
-   * A connection and its number of bytes at one moment; the number must not change during a sort.
+   * A connection and a copy of its byte count, which must not change while connections are sorted.
    */
   private record HeldBytes(Client connection, long bytes) {}
 
-  /** Closes connections whose oldest request has taken too long. */
+  /** Closes each connection for which {@link Client#lateness} returns a reason. */
   void sweep() {
     long now = System.nanoTime();
     for (Client connection : connections) {
@@ -369,7 +365,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /** Logs why a connection failed; ends the process if the heap ran out. */
+  /** Logs why a connection failed; ends the process after an {@link OutOfMemoryError}. */
   void failed(Channel channel, Throwable cause) {
     OutOfMemory.report(cause);
     if (!(cause instanceof IOException)) { // an IOException means that the client went away
@@ -385,8 +381,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Describes the shutdown for people: the number of HTTP and gRPC requests answered since {@link
-   * #unready}, and the number of connections closed with requests in flight.
+   * Returns a log message about the shutdown: the number of HTTP and gRPC requests answered since
+   * {@link #unready}, and the number of connections closed with requests in flight.
    */
   public String farewell() {
     long lost = cut.sum();
@@ -434,7 +430,7 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Stops accepting connections. From now on, the server closes an HTTP/1.1 connection after its
+   * Stops accepting connections. From now on, the server closes each HTTP/1.1 connection after the
    * next response.
    */
   private void startClosing() {
@@ -450,8 +446,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * Waits until every connection has ended. An HTTP/2 client gets a GOAWAY once it has no request
-   * in flight, or after the idle time; a connection without requests is closed after the idle time.
+   * Waits until every connection has ended. Sends GOAWAY to an HTTP/2 client once it has no request
+   * in flight, or after {@code idle}. After {@code idle}, closes connections without requests.
    */
   private boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
     long start = System.nanoTime();
@@ -481,8 +477,8 @@ public final class ConnectionBudget {
 
   /**
    * Closes a port once the port's accept queue is empty, since the operating system resets
-   * connections that the server has not accepted. Also logs accept failures; Armeria would log a
-   * stack trace each second.
+   * connections that the server has not accepted. Logs failed accepts at a limited rate; Armeria
+   * would log a stack trace each second.
    */
   private final class Listening extends ChannelInboundHandlerAdapter {
     private final Channel port;
@@ -522,7 +518,7 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      // Exits without loading another class, since there can be no free file descriptor.
+      // Must not load a class before the process exits, since no file descriptor may be free.
       if (cause instanceof Error) {
         OutOfMemory.report(cause);
       }
@@ -534,13 +530,13 @@ public final class ConnectionBudget {
   }
 
   /**
-   * The operating system's limit on the open files and connections of a process. At this limit, a
-   * JVM cannot load classes, and a port cannot accept connections. So with a very low limit the
-   * server does not start, and with a low limit the server allows fewer connections.
+   * The operating system's limit on the open files and connections of a process. A process at this
+   * limit can neither load classes nor accept connections. So with a very low limit the server does
+   * not start, and with a low limit the server allows fewer connections.
    */
   public static final class OpenFileLimit {
 
-    /** The server refuses to start if the operating system allows fewer open files. */
+    /** The server does not start if the limit on open files is below this number. */
     static final int LEAST = 256;
 
     /**
@@ -549,7 +545,7 @@ public final class ConnectionBudget {
      */
     static final int BESIDE_CONNECTIONS = 192;
 
-    /** The advice for a limit that is too low. */
+    /** The advice in messages about a low limit on open files. */
     static final String REMEDY =
         "raise the limit with ulimit -n 16384, or LimitNOFILE in a systemd unit";
 
@@ -571,7 +567,7 @@ public final class ConnectionBudget {
                   .formatted(bound, LEAST, REMEDY));
     }
 
-    /** Returns how many of the wanted connections the limit on open files allows. */
+    /** Returns {@code wanted}, or fewer if the limit on open files requires it. */
     static int connections(int wanted) {
       return connections(wanted, bound());
     }
@@ -590,8 +586,8 @@ public final class ConnectionBudget {
   }
 
   /**
-   * A log that clients cannot flood: it writes at most one line in ten seconds, without a stack
-   * trace, and with the number of lines left out. Thread-safe; blocks if the logger blocks.
+   * A log that clients cannot flood: writes at most one line in ten seconds, without a stack trace,
+   * and adds how many lines were omitted. Thread-safe; blocks if the logger blocks.
    */
   private static final class PacedLog {
 

@@ -18,14 +18,12 @@ import io.netty.util.AttributeKey;
 import java.util.Objects;
 
 /**
- * One request in flight, from its headers until the client has read its response. Belongs to one
- * event loop.
+ * One request in flight, from the arrival of its headers until the client has read its response.
+ * Only the connection's event loop may use this object.
  */
 final class Exchange implements Requests.HeldAnswers {
 
-  /**
-   * The bytes charged for each request, besides body and response: for objects, buffers and timers.
-   */
+  /** The bytes charged for a request's objects and timers, in addition to its body and response. */
   static final int FIXED_BYTES = 16 << 10;
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
@@ -33,8 +31,8 @@ final class Exchange implements Requests.HeldAnswers {
   private static final byte[] NO_BODY = new byte[0];
 
   /**
-   * The responses of a stream are charged in steps of this size, once they reach {@link
-   * ConnectionBudget#LARGE}.
+   * Once the responses of a stream exceed {@link ConnectionBudget#LARGE} bytes, they are charged in
+   * steps of this size.
    */
   private static final int ANSWER_STEP = 16 << 10;
 
@@ -57,7 +55,7 @@ final class Exchange implements Requests.HeldAnswers {
     this.startNanos = startNanos;
   }
 
-  /** Returns the exchange of a request that has begun. */
+  /** Returns the object for a request that {@link BudgetDecorator} has admitted. */
   static Exchange of(ServiceRequestContext context) {
     return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
   }
@@ -81,8 +79,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Releases the charge for a dropped body. A body that its service reads while it arrives stays
-   * charged until the end of the request.
+   * Releases the charge for a dropped body. If a service reads the body while it arrives, the
+   * charge stays until the end of the request.
    */
   void shrinks(long bytes) {
     if (!arriving) {
@@ -121,8 +119,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Returns the charge for a number of response bytes; the first {@link ConnectionBudget#LARGE} are
-   * free.
+   * Returns the charge for a number of response bytes: 0 up to {@link ConnectionBudget#LARGE}
+   * bytes.
    */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE
@@ -131,7 +129,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Returns the time left for the request. After this time, the server soon closes the connection.
+   * Returns the nanoseconds until the client must have read the response; soon after this time, the
+   * server closes the connection.
    */
   long nanosLeft() {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
@@ -150,7 +149,7 @@ final class Exchange implements Requests.HeldAnswers {
     return read;
   }
 
-  /** Records that the body is read, and perhaps answered, while it arrives. */
+  /** Records that a service reads the body, and can answer the request, while the body arrives. */
   void readsAsItArrives() {
     read = true;
     arriving = true;
@@ -161,7 +160,7 @@ final class Exchange implements Requests.HeldAnswers {
     arrived();
   }
 
-  /** Returns the collected body; empty if the server has not collected it. */
+  /** Returns the whole request body; empty if the server has not collected the body. */
   byte[] body() {
     return body;
   }
@@ -193,8 +192,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Charges each request to the budget before its body is read, and each response until the client
-   * has read it.
+   * Charges each request to the memory budget before the server reads the body, and each response
+   * until the client has read the response.
    */
   static final class BudgetDecorator implements DecoratingHttpServiceFunction {
 
@@ -230,8 +229,8 @@ final class Exchange implements Requests.HeldAnswers {
     }
 
     /**
-     * Answers a request without waiting for its body, which need not arrive at all. An HTTP/1.1
-     * connection is closed after the response.
+     * Answers a request without waiting for its body. Then closes an HTTP/1.1 connection, since the
+     * body may never arrive.
      */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {

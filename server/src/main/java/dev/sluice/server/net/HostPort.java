@@ -18,8 +18,8 @@ public final class HostPort {
   private HostPort() {}
 
   /**
-   * Parses an address. Without a host, the address is loopback, so that a port is open to a network
-   * only if somebody configures this.
+   * Parses an address. Without a host, the address is loopback, so that only an explicit host opens
+   * a port to the network.
    *
    * @param text {@code host:port}, {@code [::1]:port}, {@code :port} or {@code port}
    * @return the address; a host name is resolved, which may block
@@ -59,7 +59,7 @@ public final class HostPort {
    */
   record Authority(String host) {
 
-    /** The host of a request without a host name; nobody can own this name. */
+    /** The placeholder for a request without a host name; no domain can have this name. */
     static final String MISSING = "no-host.invalid";
 
     private static final int LONGEST = 1 << 10;
@@ -67,7 +67,7 @@ public final class HostPort {
         Pattern.compile("(\\[[^\\[\\]]+\\]|[^\\[\\]:/?#@,\\s]+)(?::0*([0-9]{0,5}))?");
     private static final int LAST_PORT = 65_535;
 
-    /** Parses an authority; returns null if the text or its port is malformed. */
+    /** Parses a host with an optional port; returns null if the text is malformed. */
     static @Nullable Authority parse(String text) {
       Matcher parts = FORM.matcher(text);
       if (text.length() > LONGEST || !parts.matches() || !isPort(parts.group(2))) {
@@ -77,7 +77,7 @@ public final class HostPort {
       return new Authority(host.endsWith(".") ? host.substring(0, host.length() - 1) : host);
     }
 
-    /** Whether digits are a valid port. An empty port stands for the default port of the scheme. */
+    /** Whether a port is valid. An empty port stands for the default port of the scheme. */
     private static boolean isPort(@Nullable String digits) {
       return digits == null || digits.isEmpty() || Integer.parseInt(digits) <= LAST_PORT;
     }
@@ -101,8 +101,8 @@ public final class HostPort {
     }
 
     /**
-     * Makes an exception that explains why a port can't be opened and what to do. The reason is the
-     * innermost cause of the failure.
+     * Makes an exception that explains why a port can't be opened and what to do. The message
+     * quotes the innermost cause of {@code failure}.
      */
     public static AddressException of(InetSocketAddress address, Throwable failure) {
       Throwable cause = failure;
@@ -115,7 +115,7 @@ public final class HostPort {
           failure);
     }
 
-    /** Returns the error message of the operating system, if there is one. */
+    /** Returns the operating system's error message, or the name of the exception without one. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

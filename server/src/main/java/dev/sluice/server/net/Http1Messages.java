@@ -20,20 +20,20 @@ import io.netty.util.AsciiString;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Prepares HTTP/1 requests for Armeria: changes two headers, {@linkplain AnyMethod methods}, and
- * requests that {@linkplain LibraryAnswers Armeria would answer} itself. Reports each request and
- * each written response to the connection, including Armeria's own responses. Armeria sends
- * responses in the order of their requests.
+ * Changes HTTP/1 requests before Armeria reads them: two headers, {@linkplain AnyMethod unknown
+ * methods}, and requests that {@linkplain LibraryAnswers Armeria would answer} itself. Reports each
+ * request and each written response to the {@link Connection}, including Armeria's own responses.
+ * Armeria sends responses in the order of the requests.
  *
  * <p>An HTTP/1.0 request without a host, such as a load balancer's probe, gets the host {@code
- * localhost}. Armeria cannot do this, since it ignores HTTP versions, and an HTTP/1.1 request
- * without a host must be refused (RFC 9112, section 3.2).
+ * localhost}. Armeria cannot add the host, since Armeria does not distinguish the versions, and an
+ * HTTP/1.1 request without a host must be refused (RFC 9112, section 3.2).
  *
  * <p>The header {@code Upgrade} is ignored, so the response is sent over HTTP/1.1. RFC 9113,
  * section 3.1, has withdrawn the upgrade to HTTP/2; an upgrade also bypasses a proxy's rules for
  * paths. The JDK's HTTP client requests the upgrade by default. With JDK 17 and a response of 40
- * kB, about one in a hundred upgrades hung for ever, even with a plain Armeria server. Clients that
- * use HTTP/2 from the first byte, such as gRPC clients, need no upgrade.
+ * kB, about one upgrade in a hundred never completed, even with a plain Armeria server. Clients
+ * that use HTTP/2 from the first byte, such as gRPC clients, need no upgrade.
  */
 @Sharable
 final class Http1Messages extends ChannelDuplexHandler {
@@ -76,10 +76,10 @@ final class Http1Messages extends ChannelDuplexHandler {
    * Armeria itself answers the request OPTIONS *, without the checks of this server, so the target
    * is changed to the path "/". The target of a CONNECT request is not a path, so Armeria refuses
    * the target before it checks the method. The target is changed to a path, so that the client
-   * gets a 405. Armeria requests the body of each request with Expect: 100-continue, but
-   * forward-auth reads no body.
+   * gets a 405. Armeria would answer Expect: 100-continue by asking for the body, but forward-auth
+   * needs no body.
    */
-  /** Changes requests that Armeria would otherwise handle itself. */
+  /** Changes requests that Armeria would otherwise answer without calling this server. */
   static final class LibraryAnswers {
 
     private static final String ROOT = "/";
@@ -100,7 +100,7 @@ final class Http1Messages extends ChannelDuplexHandler {
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();
-      // A tunnel through CONNECT (RFC 8441) has a path.
+      // A CONNECT request of RFC 8441 has a path.
       boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value());
       if (method != null && !isTunnel && isWithoutPath(method, path)) {
         headers.path(ROOT);

@@ -8,7 +8,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * A component of a server, such as a group of routes or a background task. A part can add routes,
- * and a server listener to be started and stopped. Parts are independent of each other.
+ * and listeners for the server's start and stop. Parts do not depend on each other.
  */
 @FunctionalInterface
 public interface Part {
@@ -17,14 +17,14 @@ public interface Part {
   void addTo(ServerBuilder server);
 
   /**
-   * Adds decorators that run after the server's own checks, before the body of a request is read.
-   * Must not block.
+   * Adds request decorators that run after the server's own checks, and before the server reads the
+   * body of the request. Must not block.
    */
   default void addLast(Decorators decorators) {}
 
   /**
-   * Adds decorators that run before the server's own checks and bounds. For example, a decorator
-   * can convert the server's refusals to the part's protocol. Must not block.
+   * Adds request decorators that run before the server's own checks. For example, a decorator can
+   * convert the server's refusals to the part's protocol. Must not block.
    */
   default void addFirst(Decorators decorators) {}
 
@@ -34,7 +34,7 @@ public interface Part {
    * decorator.
    */
 
-  /** Collects the decorators of one server. Every request passes through all decorators. */
+  /** The request decorators of one server. Every request passes through all decorators. */
   final class Decorators {
 
     private UnaryOperator<HttpService> all = service -> service;
@@ -42,8 +42,8 @@ public interface Part {
     Decorators() {}
 
     /**
-     * Adds a decorator, which runs before the decorators that were added earlier. A decorator calls
-     * the next service, or answers the request itself.
+     * Adds a decorator, which runs before all decorators that were added earlier. A decorator
+     * passes the request on to the next service, or answers the request itself.
      */
     public void add(DecoratingHttpServiceFunction next) {
       UnaryOperator<HttpService> inner = all;

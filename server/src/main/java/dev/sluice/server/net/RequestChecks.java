@@ -25,19 +25,19 @@ import java.util.regex.Pattern;
 /*
  * A web page can make a browser send requests to every server that the browser can reach, even to a
  * server on loopback. The author of the page can make a domain name resolve to this server's
- * address (DNS rebinding). The server recognizes such a request by its host, which is the author's
- * domain name, or by its origin, which is another site. An IP address cannot be rebound, so the
- * server accepts every IP address as a host.
+ * address (DNS rebinding). The server recognizes requests from foreign pages by the Host header,
+ * which names the author's domain, or by the Origin header, which names another site. An IP address
+ * cannot be rebound, so the server accepts every IP address as a host.
  *
  * A proxy can send any host. Browsers use HTTP/2 only with TLS, so a gRPC request without TLS
  * cannot come from a web page. With TLS, a browser that uses a wrong name for this server gets a
  * certificate for another name, and sends no request.
  *
- * A trusted proxy that asks for a decision sends its client's headers, so the host and the origin
- * of such a request are not checked.
+ * A trusted proxy that asks for a decision sends its client's headers, so the server does not check
+ * the host and the origin of requests from trusted proxies.
  */
 
-/** Refuses requests whose host or origin shows that they are not meant for this server. */
+/** Refuses requests whose Host or Origin header does not belong to this server. */
 final class RequestChecks implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
@@ -77,8 +77,8 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Whether a trusted proxy asks about its client's request; Host and Origin then belong to that
-   * request.
+   * Whether a trusted proxy asks about its client's request, so that Host and Origin are the
+   * client's headers.
    */
   private static boolean isForAnother(ServiceRequestContext context) {
     AskedByProxies asked = context.config().service().as(AskedByProxies.class);
@@ -134,8 +134,8 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Whether web pages of an origin may call this server. The server's own pages are allowed, since
-   * their host was checked earlier.
+   * Whether web pages of an origin may call this server. The server's own origin is allowed, since
+   * its host was checked earlier.
    */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
@@ -165,7 +165,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
     return query < 0 ? path : path.substring(0, query);
   }
 
-  /** Returns the part of a path before its first parameter. */
+  /** Returns the text of a route's path before the path's first parameter. */
   private static String literal(String path) {
     int end = 0;
     while (end < path.length() && PARAMETERS.indexOf(path.charAt(end)) < 0) {

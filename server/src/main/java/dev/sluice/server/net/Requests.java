@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Methods to read requests, shared by several parts of the server. */
+/** Methods that read HTTP requests, for all parts of the server. */
 public final class Requests {
 
   /** The media type of gRPC. */
@@ -27,8 +27,8 @@ public final class Requests {
   }
 
   /**
-   * Returns the whole body of a request, not copied; empty if there is none. The server collects
-   * the body before it calls the service. A {@link StreamingService} reads its bodies itself.
+   * Returns the whole body of a request without copying it; an empty array if the request has no
+   * body. Works for all services except a {@link StreamingService}, which reads its bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
@@ -68,22 +68,22 @@ public final class Requests {
     /**
      * Receives more of the body.
      *
-     * @param bytes an array that begins with the body received so far. The array is not copied, and
-     *     a larger body can be in another array
+     * @param bytes an array that begins with the body received so far; the next call can pass
+     *     another array
      * @param size the number of bytes received so far
      */
     void more(byte[] bytes, int size);
   }
 
   /**
-   * Reads the body of a request to a {@link StreamingService} as it arrives. The body is bounded
-   * and charged like a body that the server collects.
+   * Reads the body of a request to a {@link StreamingService} while the body arrives. The size
+   * limit and the charge are the same as for a body that the server collects.
    *
    * @param context the context of the request; the call must come from its event loop
    * @param request the request, not yet read
-   * @return a future that completes on the event loop at the end of the body, or fails. After a
-   *     failure, the rest of the body is read and dropped. The caller can also complete the future
-   *     on the event loop; then the rest is dropped too
+   * @return a future that completes on the event loop at the end of the body, or fails. If it
+   *     fails, or if the caller completes it on the event loop, the server reads and drops the rest
+   *     of the body
    */
   public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
@@ -95,34 +95,34 @@ public final class Requests {
   }
 
   /**
-   * Charges the responses of a stream to the budget: the responses that the client has not read,
-   * and future responses. The first 4 KiB are free. Belongs to the event loop of its request.
+   * Charges the responses of a stream to the memory budget: unread responses and future responses.
+   * Up to 4 KiB are not charged. Only the request's event loop may call the methods.
    */
   public interface HeldAnswers {
 
     /**
-     * Charges responses of at most this size before they are made; returns false if the budget has
-     * no room for them now.
+     * Charges {@code bytes} for responses before the service makes them; returns false if the
+     * budget has no room now.
      */
     boolean hold(long bytes);
 
     /**
      * Releases the charge for responses that the client has read, or that are shorter than charged.
      *
-     * @param bytes how many bytes to release; negative for responses that are longer than charged:
-     *     the missing bytes are charged with the next responses
+     * @param bytes how many bytes to release; negative if responses were longer than charged:
+     *     {@link #hold} charges the missing bytes with the next responses
      */
     void drop(long bytes);
   }
 
-  /** Returns the charges of a request whose response is a stream; at first nothing is charged. */
+  /** Returns the object that charges the responses of a request whose response is a stream. */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
 
   /**
-   * Returns how long the client still has to read the response of a request. Soon after this time,
-   * the server closes the connection, with all other requests on it.
+   * Returns the nanoseconds that the client still has to read the response of a request. Soon after
+   * this time, the server closes the connection, which ends all requests on the connection.
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
@@ -141,9 +141,9 @@ public final class Requests {
   }
 
   /**
-   * A service that can answer a part of a request before the client sends the next part, so the
-   * server must not wait for the whole body. The service keeps only one part of a body in memory,
-   * or reads the body with {@link Requests#readAsItArrives}, which charges the body.
+   * A service that can answer the first part of a request before the client sends the next part.
+   * The server does not wait for the whole body. The service keeps only one part of a body in
+   * memory, or reads the body with {@link Requests#readAsItArrives}, which charges the body.
    */
   public interface StreamingService extends HttpService {}
 }

@@ -59,8 +59,8 @@ import org.slf4j.spi.LoggingEventAware;
 /**
  * A running server on one port, with its parts.
  *
- * <p>This class sets every bound instead of using Armeria's defaults: how long a client may be
- * silent, how long a request may take, the number of clients, the size of requests, and the memory
+ * <p>This class sets all bounds itself and uses no default of Armeria: how long a client may be
+ * idle, how long a request may take, the number of clients, the size of requests, and the memory
  * for all clients together.
  *
  * <p>Thread-safe. {@link Builder#start} blocks until the port is open; {@link #close} blocks until
@@ -68,7 +68,7 @@ import org.slf4j.spi.LoggingEventAware;
  */
 public final class SluiceServer implements AutoCloseable {
 
-  /** How long a connection may be silent before it is closed. */
+  /** How long a connection may be idle before the server closes the connection. */
   public static final Duration IDLE_TIMEOUT = Duration.ofSeconds(30);
 
   /** The longest time from the first header of a request to its response. */
@@ -78,8 +78,8 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
   /**
-   * How long the server reports that it is not ready before it stops accepting connections, so that
-   * load balancers stop sending requests.
+   * How long {@code /readyz} fails before the server stops accepting connections, so that load
+   * balancers stop sending requests.
    */
   public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
@@ -94,13 +94,13 @@ public final class SluiceServer implements AutoCloseable {
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
-   * The most open connections, if the heap has {@link #HEAP_PER_CONNECTION} for each. A further
-   * connection replaces an idle connection.
+   * The most open connections, if the heap has {@link #HEAP_PER_CONNECTION} bytes for each
+   * connection. Beyond this number, a new connection replaces an idle connection.
    */
   public static final int MAX_CONNECTIONS = 10_000;
 
   /**
-   * The heap that the server plans for each possible connection, in bytes. An idle HTTP/2
+   * The heap in bytes that the server reserves for each possible connection. An idle HTTP/2
    * connection over TLS takes up to 10 KB; the rest is for requests, buckets and the server itself.
    */
   public static final int HEAP_PER_CONNECTION = 24 << 10;
@@ -122,7 +122,8 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most threads for requests that may block, such as readiness probes, metrics and lists.
-   * Decisions need none of these threads; changes and reloads each have one thread of their own.
+   * Decisions do not use these threads. Run-time changes of limits and reloads of files use two
+   * other threads.
    */
   public static final int MAX_TASK_THREADS = 16;
 
@@ -130,8 +131,8 @@ public final class SluiceServer implements AutoCloseable {
   public static final int MAX_WAITING_TASKS = 1_000;
 
   /**
-   * The budget of requests in flight is the heap divided by this number, or the JVM's direct memory
-   * divided by this number if that is smaller.
+   * The memory budget of requests in flight is the heap or the JVM's direct memory, whichever is
+   * smaller, divided by this number.
    */
   public static final int HEAP_PER_BUDGET = 4;
 
@@ -173,21 +174,21 @@ public final class SluiceServer implements AutoCloseable {
                 TimeUnit.MILLISECONDS);
   }
 
-  /** Returns a builder of a server at an address; port 0 stands for any free port. */
+  /** Returns a builder of a server that listens on {@code address}; port 0 means any free port. */
   public static Builder builder(InetSocketAddress address, ConnectionBudget traffic) {
     return new Builder(address, traffic);
   }
 
-  /** Returns the address, with the port that was opened. */
+  /** Returns the address on which the server listens, with the actual port. */
   public InetSocketAddress address() {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }
 
   /**
    * Stops the server without losing a request. First {@code /readyz} responds with 503 for the
-   * unready period. After this period the server closes the port, announces the end of each
-   * connection to its client, and answers each request in flight. An interrupted thread does not
-   * wait.
+   * {@linkplain Builder#unreadyPeriod unready period}. Then the server closes the port, tells each
+   * client that its connection ends, and answers each request in flight. If the calling thread is
+   * interrupted, it does not wait.
    */
   @Override
   public void close() {
@@ -206,8 +207,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Stops the server like {@link #close}, but without the unready period. An interrupted thread
-   * does not wait for requests in flight.
+   * Stops the server like {@link #close}, but without the unready period. If the calling thread is
+   * interrupted, it does not wait for requests in flight.
    */
   public void drain() {
     traffic.drain();
@@ -242,7 +243,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
+     * Sets how long a connection may be idle; the default is {@link #IDLE_TIMEOUT}.
      *
      * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
@@ -253,7 +254,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long a request may take; {@link #REQUEST_TIMEOUT} if not called.
+     * Sets how long a request may take; the default is {@link #REQUEST_TIMEOUT}.
      *
      * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
      */
@@ -264,8 +265,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long, zero or longer, the server reports that it is not ready before it stops
-     * accepting connections; {@link #UNREADY_PERIOD} if not called.
+     * Sets how long, zero or longer, {@code /readyz} fails before the server stops accepting
+     * connections; the default is {@link #UNREADY_PERIOD}.
      */
     @CanIgnoreReturnValue
     public Builder unreadyPeriod(Duration period) {
@@ -274,8 +275,8 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Sets how long a connection may live, at least a second; {@link #MAX_CONNECTION_AGE} if not
-     * called.
+     * Sets the longest life of a connection, at least a second; the default is {@link
+     * #MAX_CONNECTION_AGE}.
      */
     @CanIgnoreReturnValue
     public Builder maxConnectionAge(Duration age) {
@@ -313,7 +314,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /** Sets whether each request is logged, with the client's address; false if not called. */
+    /** Sets whether each request and its client's address are logged; the default is false. */
     @CanIgnoreReturnValue
     public Builder requestLog(boolean wanted) {
       this.requestLog = wanted;
@@ -338,7 +339,7 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // Armeria does not end the executor: it would wait for a task that hangs.
+              // Armeria must not shut down the executor: Armeria would wait for a task that hangs.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -364,19 +365,19 @@ public final class SluiceServer implements AutoCloseable {
                   })
               .gracefulShutdownTimeout(QUIET_PERIOD, LONGEST_SHUTDOWN)
               .unloggedExceptionsReportInterval(Duration.ZERO) // Sluice logs these exceptions
-              // Discards Armeria's metrics, since the parts of the server have their own.
+              // Discards Armeria's metrics, since the server's parts register metrics themselves.
               .meterRegistry(new CompositeMeterRegistry())
               .disableServerHeader();
       if (requestLog) {
         builder.accessLogWriter(new RequestLogWriter(), true);
       }
       if (encryption != null && !hosts.isEmpty()) {
-        // Sent only with a host name: a browser would apply the header to every server on
-        // localhost.
+        // The header is sent only if host names are set. Otherwise a browser could apply it to
+        // every server on localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
-      // A request passes the decorators in reverse order of their addition: decorators that refuse
-      // by headers run before decorators that read the body.
+      // The decorator that is added last runs first, so decorators that check headers run before
+      // decorators that read the body.
       Decorators decorators = new Decorators();
       decorators.add(new BodyCollector());
       parts.forEach(part -> part.addLast(decorators));
@@ -397,8 +398,7 @@ public final class SluiceServer implements AutoCloseable {
     }
 
     /**
-     * Makes the transport read one buffer at a time, so that {@link Connection} can stop after
-     * each.
+     * Makes Netty read one buffer at a time, so that {@link Connection} can pause between buffers.
      */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
@@ -408,7 +408,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The thread that accepts the connections of one port. The thread ends as soon as the port is
-   * closed; Netty's default is to wait for 2 s without a task. Thread-safe.
+   * closed; by default, Netty's thread would end 2 s later. Thread-safe.
    */
   private static final class Acceptor extends MultiThreadIoEventLoopGroup {
 
@@ -440,8 +440,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Handles errors before Armeria's last handler, which logs a stack trace for each error. An error
-   * that clients can cause is logged in one line, at a limited rate.
+   * Handles connection errors before Armeria's last handler, which would log a stack trace for each
+   * error. Logs an error that clients can cause in one line, at a limited rate.
    */
   private static final class TransportErrors extends ChannelInboundHandlerAdapter {
 
@@ -473,9 +473,9 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Writes a log line for each request: as fields if the log supports fields, otherwise in the
-   * common log format. A reservation's token in a path is masked, since whoever has the token can
-   * cancel the reservation. Thread-safe.
+   * Writes a log line for each request: as key-value fields if the logger supports fields,
+   * otherwise in the common log format. Masks a reservation's token in a path, since anybody with
+   * the token can cancel the reservation. Thread-safe.
    */
   private static final class RequestLogWriter implements AccessLogWriter {
 
@@ -496,7 +496,7 @@ public final class SluiceServer implements AutoCloseable {
       String path = log.requestHeaders().path();
       boolean hasToken = path.startsWith(WITH_TOKEN);
       boolean settling = path.contains("/settle");
-      // SLF4J itself would write the fields into the text, before the message.
+      // For other loggers, SLF4J would write the fields into the text, before the message.
       if (logger instanceof LoggingEventAware) {
         fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
       } else {

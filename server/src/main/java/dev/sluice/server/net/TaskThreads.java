@@ -10,9 +10,9 @@ import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
 /**
- * A few threads for work that can block on a store, a database, a disk or a lock, since event loops
- * must not block. The number of threads and of waiting tasks is bounded: when the queue is full, a
- * further task is refused with a 503. Thread-safe.
+ * Threads for tasks that can block on a store, a database, a disk or a lock, since event loops must
+ * not block. The numbers of threads and of waiting tasks are bounded: when the queue is full, a new
+ * task is refused with a 503. Thread-safe.
  */
 public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
@@ -33,11 +33,11 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
   /**
    * Makes a single thread, which ends when the server stops. The thread runs tasks one after
-   * another; on shared threads, these tasks would delay other requests.
+   * another, for tasks that would delay other requests on shared threads.
    */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);
-    // A task that still runs after the stop is too late, and nobody waits for its result.
+    // Does not wait for running tasks: after the server's stop, nobody uses their results.
     server.serverListener(ServerListener.builder().whenStopped(unused -> one.shutdown()).build());
     return one;
   }

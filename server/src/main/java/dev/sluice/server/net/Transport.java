@@ -8,12 +8,12 @@ import com.linecorp.armeria.common.util.TransportType;
  * Settings of Armeria that differ from Armeria's defaults.
  *
  * <p>The first setting selects the JDK's selector as the network transport. Netty's epoll transport
- * (4.2.18) forgets a connection that for a moment neither reads nor writes. A client of this
- * connection that has sent many requests and closed its sending side loses responses.
+ * (4.2.18) loses a connection that for a moment neither reads nor writes. A client that sends many
+ * requests and closes its sending side then misses responses.
  *
- * <p>The second setting is how long a finished connection lingers. The third setting allows ".." in
- * queries, since ids can contain ".." and no query of this server names a file. In paths, Armeria
- * still refuses "..".
+ * <p>The second setting is how long a connection stays open after its last response. The third
+ * setting allows ".." in queries, since ids can contain ".." and no query of this server names a
+ * file. Armeria still refuses ".." in paths.
  *
  * <p>The settings apply to every Armeria server in this process, including servers of the
  * application. System properties such as {@code com.linecorp.armeria.transportType} override all
@@ -40,7 +40,7 @@ public final class Transport implements FlagsProvider {
     return TransportType.NIO;
   }
 
-  /** Returns a shorter time than Armeria's 3 s, for HTTP/1.0 and {@code Connection: close}. */
+  /** Returns the delay after {@code Connection: close}, shorter than Armeria's default of 3 s. */
   @Override
   public Long defaultHttp1ConnectionCloseDelayMillis() {
     return LINGER_MILLIS;

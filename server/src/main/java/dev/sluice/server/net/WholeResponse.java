@@ -28,20 +28,20 @@ import org.reactivestreams.Subscriber;
 /*
  * Armeria makes a stream of every response, and a further stream for each function that maps the
  * headers or recovers from a failure. Most responses of this server are known as a whole. This
- * class applies the functions to the whole response, and Armeria sends the result without a stream.
- * This is possible only if the exchange type of the service says that responses are not streamed.
- * For other services, the response becomes an ordinary stream.
+ * class applies these functions to the whole response, and Armeria sends the result without a
+ * stream. Armeria does this only if the service's exchange type says that responses are not
+ * streamed. Otherwise the response becomes an ordinary stream.
  */
 
 /**
- * A response that is sent as a whole, known now or later, without Armeria's streams. Thread-safe;
- * never blocks.
+ * A response that is sent as a whole, without Armeria's streams. The response can be known later.
+ * Thread-safe; never blocks.
  */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The response before functions are applied; an abort completes this future with a failure. */
+  /** The response before {@link #mapHeaders} and {@link #recover}; an abort fails this future. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;
@@ -58,8 +58,8 @@ public final class WholeResponse implements HttpResponse {
   /**
    * Makes a response.
    *
-   * @param response the whole response, now or later; if this stage fails, the response fails too
-   * @param context the context of the request; functions are applied on its event loop
+   * @param response completes with the whole response; if this stage fails, the response fails too
+   * @param context the context of the request, on whose event loop {@link #mapHeaders} is applied
    */
   public static HttpResponse of(
       CompletionStage<AggregatedHttpResponse> response, ServiceRequestContext context) {
@@ -171,8 +171,7 @@ public final class WholeResponse implements HttpResponse {
   }
 
   /**
-   * A response, ready to be sent. Armeria's own class would copy all headers to add the content
-   * length.
+   * A complete response. Armeria's own class would copy all headers to add the content length.
    *
    * @param headers the headers, including the content length if the status allows a body
    */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The HTTP server: one port, the parts that answer requests on this port, and bounds on clients'
- * resources. Most classes here correct or bound a behaviour of Armeria, and document this
- * behaviour.
+ * resources. Most classes of this package correct or limit what Armeria does, and their comments
+ * explain why.
  */
 @NullMarked
 @CheckReturnValue

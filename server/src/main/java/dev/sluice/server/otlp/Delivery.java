@@ -19,8 +19,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Counts the messages of one kind that did not reach the receiver. Logs the first failure. The next
- * failure is logged only after a message has arrived again. Thread-safe; never blocks.
+ * Counts the OTLP messages, either metrics or traces, that did not reach the receiver. Logs the
+ * first failure, and then no failure until a message has arrived. Thread-safe; never blocks.
  */
 final class Delivery {
 
@@ -43,9 +43,9 @@ final class Delivery {
   }
 
   /**
-   * Returns why a message failed. An exception of the OpenTelemetry library means that the receiver
-   * has answered with another status than 200. For a refused connection, the JDK's HTTP client
-   * reports a closed channel as the cause.
+   * Returns why a message was not delivered. An exception of the OpenTelemetry library means that
+   * the receiver's status was not 200. For a refused connection, the JDK's HTTP client reports a
+   * closed channel as the cause.
    */
   private static String reason(@Nullable Throwable failure) {
     Throwable root = failure;
@@ -62,7 +62,7 @@ final class Delivery {
         : root.toString();
   }
 
-  /** Counts a message when its outcome is known. */
+  /** Counts or logs the outcome of a message once the outcome is known. */
   CompletableResultCode of(CompletableResultCode sent) {
     return sent.whenComplete(() -> ended(sent));
   }
@@ -84,7 +84,7 @@ final class Delivery {
     }
   }
 
-  /** Makes exporters that report each outcome to a {@link Delivery}. */
+  /** Makes exporters that report the outcome of each message to a {@link Delivery}. */
   static final class WatchedExporters {
 
     private WatchedExporters() {}

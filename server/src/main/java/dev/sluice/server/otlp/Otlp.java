@@ -28,9 +28,9 @@ import java.util.logging.Logger;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>Decisions continue while the receiver is unreachable. After each interval, all metrics are
- * sent again. At most {@link #MOST_SPANS} spans wait to be sent; further spans are dropped.
- * Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable. Each interval sends all metrics, so the
+ * server repeats no failed metrics message. At most {@link #MOST_SPANS} spans wait to be sent;
+ * further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 
@@ -45,8 +45,8 @@ public final class Otlp implements AutoCloseable {
 
   /**
    * The logger of the OpenTelemetry library. This class switches the logger off, because the
-   * library logs each failure. Without this reference, the logger could be garbage-collected and
-   * lose its level.
+   * library logs each failure. This field keeps the logger from being garbage-collected, which
+   * would reset the logger's level.
    */
   private static final Logger LIBRARY = Logger.getLogger("io.opentelemetry");
 
@@ -127,12 +127,12 @@ public final class Otlp implements AutoCloseable {
         new Delivery("traces", endpoint, meters));
   }
 
-  /** Returns the part that begins and ends the spans of requests. This part must be added last. */
+  /** Returns the part that makes a span for each request. Must be the server's last part. */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }
 
-  /** Sends the remaining metrics and spans, and stops. */
+  /** Sends the remaining metrics and spans, and stops sending. */
   @Override
   public void close() {
     CompletableResultCode sent = metrics.shutdown();

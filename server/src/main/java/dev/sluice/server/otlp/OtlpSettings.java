@@ -8,12 +8,12 @@ import java.util.Map;
 import java.util.TreeSet;
 
 /**
- * Where and how metrics and traces are sent. Immutable.
+ * The settings for sending metrics and traces to an OTLP receiver. Immutable.
  *
  * @param receiver the base of the receiver's URLs, such as {@code http://collector:4318}
  * @param interval how often metrics are sent, more than zero and at most 292 years
- * @param traced the share of requests, from 0 to 1, that are traced although their client traces
- *     nothing
+ * @param traced the share, from 0 to 1, of traced requests among the requests whose client sends no
+ *     trace
  * @param headers the headers of each message to the receiver, such as a header with a key; never
  *     logged
  * @param attributes the resource attributes of the sender, in addition to {@code service.name}
@@ -29,7 +29,8 @@ public record OtlpSettings(
    * Checks the settings.
    *
    * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
-   * @throws IllegalArgumentException if a value is out of its range, or the URL has another form
+   * @throws IllegalArgumentException if a value is out of range; if the URL has no host, or
+   *     contains a query or a password
    */
   public OtlpSettings {
     boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());
@@ -50,8 +51,8 @@ public record OtlpSettings(
   }
 
   /**
-   * Returns the settings for people. Shows only the names of the headers, since header values can
-   * be keys.
+   * Returns a text for logs. The text contains only the names of the headers, since header values
+   * can be secret keys.
    */
   @Override
   public String toString() {
@@ -63,7 +64,7 @@ public record OtlpSettings(
     return receiver.toString().replaceAll("//.*@", "//…@");
   }
 
-  /** Returns the URL for one kind of data, with a path such as {@code v1/metrics}. */
+  /** Returns the receiver's URL for a path such as {@code v1/metrics}. */
   String endpoint(String path) {
     String base = receiver.toString();
     return base.endsWith("/") ? base + path : base + "/" + path;

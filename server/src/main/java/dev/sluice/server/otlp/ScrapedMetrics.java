@@ -37,12 +37,12 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The metrics are the same as those of GET /metrics, and are read when they are sent. So each
- * request is recorded only once. Names and labels are also the same, so that a query works on both.
- * A receiver that writes for Prometheus adds "_total" to the names of counters itself.
+ * This class converts the metrics of GET /metrics when they are sent, so the server records each
+ * request only once. The names and labels stay the same, so that the same queries work. A receiver
+ * that writes to Prometheus adds "_total" to the names of counters itself.
  */
 
-/** The metrics of {@code /metrics} in the form of OpenTelemetry. Thread-safe. */
+/** Converts the metrics of {@code /metrics} to OpenTelemetry metrics. Thread-safe. */
 final class ScrapedMetrics implements MetricProducer {
 
   private static final InstrumentationScopeInfo SCOPE = InstrumentationScopeInfo.create("sluice");
@@ -84,8 +84,8 @@ final class ScrapedMetrics implements MetricProducer {
   }
 
   /**
-   * Returns the name of a metric. The metrics page adds {@code _info} to some names, and this
-   * method adds the same suffix.
+   * Returns the name of a metric as in {@code /metrics}, which adds {@code _info} to the names of
+   * info metrics.
    */
   private static String name(MetricSnapshot metric) {
     String name = metric.getMetadata().getPrometheusName();
@@ -99,7 +99,7 @@ final class ScrapedMetrics implements MetricProducer {
   /** The data of a metric, and the type of the data. */
   private record Converted(MetricDataType type, Data<?> data) {}
 
-  /** Returns the data of a metric; null for a type of metric that this server does not use. */
+  /** Returns the data of a metric; null if this server does not use the metric's type. */
   private @Nullable Converted convert(MetricSnapshot metric, long now) {
     if (metric instanceof CounterSnapshot counter) {
       List<DoublePointData> points =
@@ -149,8 +149,7 @@ final class ScrapedMetrics implements MetricProducer {
   }
 
   /**
-   * Converts a histogram. Leaves out the infinite upper bound of the last bucket, which
-   * OpenTelemetry does not list.
+   * Converts a histogram. OpenTelemetry does not list the infinite upper bound of the last bucket.
    */
   private HistogramPointData point(long now, HistogramDataPointSnapshot one) {
     ClassicHistogramBuckets buckets = one.getClassicBuckets();
@@ -174,7 +173,7 @@ final class ScrapedMetrics implements MetricProducer {
     return attributes.build();
   }
 
-  /** One metric in the form that the exporter reads. */
+  /** A metric in the form that OpenTelemetry's exporter reads. */
   private record One(
       Resource getResource,
       InstrumentationScopeInfo getInstrumentationScopeInfo,

@@ -29,13 +29,14 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a span for each traced request over HTTP and gRPC. The span continues the client's trace,
- * which the header {@code traceparent} identifies. Names and attributes follow OpenTelemetry's
- * conventions; a span has no id, no address and no token. Immutable and thread-safe.
+ * Makes an OpenTelemetry span for each traced request over HTTP and gRPC. The span continues the
+ * client's trace, which the header {@code traceparent} identifies. Names and attributes follow
+ * OpenTelemetry's conventions; a span contains no id, no client address and no token. Immutable and
+ * thread-safe.
  */
 final class TracesPart implements Part {
 
-  /** The routes that are never traced: the page, probes, metrics, and the API description. */
+  /** The routes that are never traced: the web page, probes, metrics, and the API description. */
   private static final Set<String> UNTRACED =
       Set.of(
           "/",
@@ -65,7 +66,7 @@ final class TracesPart implements Part {
     decorators.add(new Traced(tracer));
   }
 
-  /** Begins a span for a request, and ends the span with the response. */
+  /** Begins a span when a request arrives, and ends the span after the response. */
   private record Traced(Tracer tracer) implements DecoratingHttpServiceFunction {
 
     @Override
@@ -124,7 +125,7 @@ final class TracesPart implements Part {
     }
   }
 
-  /** Reads the headers of a request. */
+  /** Reads trace headers from a request. */
   private enum Headers implements TextMapGetter<RequestHeaders> {
     INSTANCE;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Metrics and traces for a receiver of OpenTelemetry's protocol, OTLP over HTTP. A server without a
- * receiver loads none of these classes.
+ * Sends metrics and traces to a receiver of OTLP, OpenTelemetry's protocol, over HTTP. A server
+ * without a receiver loads none of these classes.
  */
 @NullMarked
 @CheckReturnValue

@@ -48,38 +48,39 @@ import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A client can reserve at one server, and cancel or settle at another server. So a token contains
- * everything that a cancellation or settlement needs (Receipt). The token is signed with the key
- * that all servers of the fleet share.
+ * A client can make a reservation at one server, and cancel or settle the reservation at another
+ * server. So the reservation's token contains everything that a cancellation or settlement needs
+ * (Receipt). The server signs the token with the key that all servers of a fleet share.
  *
  * The bucket store makes sure that a token is used only once. A cancellation or settlement first
  * spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket is not
- * refilled before the token expires, so a second use at any server finds the bucket empty. The
- * nonce's bucket is spent before tokens are refunded. If a server dies in between, the reserved
- * tokens stay spent, and nothing is refunded twice.
+ * refilled before the token expires, so a second use at any server finds the bucket empty. Only
+ * then does the server refund tokens. If the server dies before the refund, the reserved tokens
+ * stay spent, and nothing is refunded twice.
  *
- * The server that made a reservation remembers it, because a Reservation is more exact than a
- * Receipt: a Reservation includes other refunds since it was made. The server remembers the latest
+ * The server that made a reservation keeps the Reservation object, which is more exact than a
+ * Receipt: the object knows about other refunds since the reservation. The server keeps the latest
  * reservations, as many as fit into MOST_REMEMBERED. The server refunds expired reservations if
- * their limits say so. While a settlement waits for the store, this server refuses every other use
- * of its token, and does not refund its reservation as expired.
+ * their limits say so. While a settlement waits for the store, the server refuses every other use
+ * of the settled token, and does not refund the reservation as expired.
  */
 
 /**
- * Makes reservations, and cancels or settles them by the client's token. Thread-safe; never blocks.
+ * Makes reservations, and cancels or settles them when clients send the tokens. Thread-safe; never
+ * blocks.
  */
 public final class Reservations implements AutoCloseable {
 
   /** How long a token is valid by default. */
   public static final Duration USUAL_LIFE = LongestReservations.USUAL;
 
-  /** The longest life that a client may request for a token, if each limit allows it. */
+  /** The longest life that a client may request for a token; a limit can allow less. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
   /**
-   * The most marks of used tokens that this server keeps in the store at a time. This number of
-   * marks takes 88 MB of Redis. In a store that bounds its buckets, marks take at most a quarter of
-   * the buckets.
+   * The most used tokens that this server marks in the store at a time. A million marks take 88 MB
+   * of Redis. In a store with a maximum number of buckets, marks take at most a quarter of the
+   * buckets.
    */
   public static final int MOST_MARKS = 1_000_000;
 
@@ -90,8 +91,8 @@ public final class Reservations implements AutoCloseable {
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /**
-   * The most bytes of remembered reservations, in the encoding of tokens. On the heap, remembered
-   * reservations take about ten times as many bytes.
+   * The most bytes of reservations that this server keeps in memory, in the encoding of tokens. On
+   * the heap, these reservations take about ten times as many bytes.
    */
   static final int MOST_REMEMBERED = 1 << 20;
 
@@ -114,9 +115,9 @@ public final class Reservations implements AutoCloseable {
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
-      // Nonces by the time at which their reservations expire; guarded by remembered.
+      // The nonces of reservations by the time of expiry; guarded by remembered.
       new TreeMap<>();
-  // Nonces of settlements that wait for the store; guarded by remembered.
+  // The nonces of tokens whose settlement waits for the store; guarded by remembered.
   private final Set<String> settling = new HashSet<>();
   private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
   private Future<?> alarm = CompletableFuture.completedFuture(null);
@@ -128,7 +129,7 @@ public final class Reservations implements AutoCloseable {
    * Makes the reservations of a server.
    *
    * @param store the limiter's store, which also marks used tokens
-   * @param observer the limiter's observer, which also counts settlements that this server loses
+   * @param observer the limiter's observer, which also counts settlements that this server lost
    */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
     this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
@@ -143,8 +144,8 @@ public final class Reservations implements AutoCloseable {
       int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // This limiter has no observer, since its decisions are not on a named limit, and no failure
-    // rule, since a rule could accept a token twice.
+    // This limiter marks used tokens. It has no observer, since marks are not limits of users, and
+    // no failure rule, since a failure rule could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
@@ -154,21 +155,21 @@ public final class Reservations implements AutoCloseable {
     this.observer = observer;
   }
 
-  /** Makes the reservations of a server without an observer of lost settlements. */
+  /** Makes the reservations of a server without an observer. */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key) {
     this(limiter, store, key, new LimiterObserver() {});
   }
 
   /**
-   * A reservation that this server made and remembers.
+   * A reservation that this server made and keeps in memory.
    *
-   * @param lapsing the token, if one of its limits refunds unused tokens when the token expires;
+   * @param lapsing the token, if one of the limits refunds unused reservations at their expiry;
    *     otherwise null
    */
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
-  /** A decision, and the token that cancels the spend. The token is null for a denial. */
+  /** A decision on a reservation, and the reservation's token. The token is null for a denial. */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
@@ -204,7 +205,8 @@ public final class Reservations implements AutoCloseable {
    * Spends the costs, and returns a token to cancel the spend.
    *
    * @param transactions the transactions, each on another bucket
-   * @return the decision, with a token if allowed; fails as {@link AsyncLimiter#reserve(List)}
+   * @return the decision, with a token if it is allowed; fails like {@link
+   *     AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
    */
@@ -289,8 +291,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Removes the reservation of a token from the remembered reservations, and returns it; null if
-   * there is none.
+   * Removes the reservation of a token from this server's memory and returns it; null if the memory
+   * does not contain it.
    */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
@@ -312,7 +314,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Schedules a single alarm, at or before the first expiry of a reservation. */
+  /** Makes sure that {@link #lapse()} runs when the first reservation in memory expires. */
   private void setAlarm() {
     if (ends.isEmpty() || ends.firstKey() >= alarmMillis) {
       return;
@@ -322,7 +324,7 @@ public final class Reservations implements AutoCloseable {
     alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
-  /** Refunds reservations that have expired unused, if their limits say so. */
+  /** Refunds the reservations that have expired unused and whose limits refund them. */
   private void lapse() {
     List<Remembered> over = new ArrayList<>();
     synchronized (remembered) {
@@ -355,7 +357,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Returns the size of remembered reservations, as {@link #MOST_REMEMBERED} counts it. */
+  /** Returns the size of the reservations in memory, in the bytes of {@link #MOST_REMEMBERED}. */
   int rememberedSize() {
     synchronized (remembered) {
       return rememberedSize;
@@ -365,13 +367,13 @@ public final class Reservations implements AutoCloseable {
   /**
    * Refunds the reserved tokens that were not refilled since the reservation.
    *
-   * @param access refuses a limit that the caller may not use
+   * @param access throws for the name of a limit that the caller may not use
    * @return a stage that completes when the tokens are refunded. The stage fails with a {@link
    *     TokenException} if the token is unknown, expired or used, and with a {@link
-   *     dev.sluice.store.StoreException} if the store fails. After a store failure, the tokens stay
-   *     spent, unless only the store's answer was lost
-   * @throws RefusedException if the caller may not use one of the limits, or this server has used
-   *     too many tokens
+   *     dev.sluice.store.StoreException} if the store fails. After a store failure, the reserved
+   *     tokens stay spent, unless the store made the refund and only its answer was lost
+   * @throws RefusedException if the caller may not use one of the limits, or this server has marked
+   *     too many used tokens
    */
   public CompletionStage<Void> cancel(String text, Consumer<String> access) {
     Function<Token, CompletionStage<Void>> giveBack =
@@ -393,11 +395,11 @@ public final class Reservations implements AutoCloseable {
   /**
    * Replaces the reserved costs by the true costs, like {@link Reservation#settle}.
    *
-   * @return the tokens charged to each bucket; not settled if a failure rule made the reservation,
-   *     and this server does not remember it. While the store is unreachable, the settlement waits.
-   *     The stage fails as in {@link #cancel}
-   * @throws InvalidRequestException for costs that do not match the reservation; the token can
-   *     still be used
+   * @return the tokens charged to each bucket. Nothing is settled if a failure rule made the
+   *     reservation and this server does not have it in memory. While the store is unreachable, the
+   *     settlement waits. The stage fails in the same cases as in {@link #cancel}
+   * @throws InvalidRequestException if the costs do not match the reservation's limits; the token
+   *     can still be used
    * @throws RefusedException as in {@link #cancel}
    */
   public CompletionStage<Settlement> settle(String text, Consumer<String> access, Costs costs) {
@@ -431,9 +433,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /**
-   * Queues a settlement until the store is back. The settlement's reservation no longer expires.
-   */
+  /** Queues a settlement until the store is reachable. The reservation no longer expires. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();
@@ -485,7 +485,7 @@ public final class Reservations implements AutoCloseable {
                 waited(token.nonce());
                 return settled(token, costs).handle((settlement, lost) -> true);
               }
-              // Another call has used the token first.
+              // Another call has already used the token.
               if (cause(failure) instanceof TokenException) {
                 waited(token.nonce());
                 return CompletableFuture.completedFuture(true);
@@ -497,7 +497,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(ended -> ended);
   }
 
-  /** Whether the store has certainly not marked the token. */
+  /** Whether a failure proves that the store has not marked the token. */
   private static boolean isAway(Throwable failure) {
     return cause(failure) instanceof StoreException store && store.chargedNothing();
   }
@@ -521,7 +521,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Checks that a token is known and has not expired, then calls {@code use} with it. */
+  /** Checks the signature and the expiry of a token, then calls {@code use} with the token. */
   private <T> CompletionStage<T> using(
       String text, Consumer<String> access, Function<Token, CompletionStage<T>> use) {
     Token token = Token.read(text, key);
@@ -542,9 +542,9 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Marks a token as used, which the store allows only once. A token that charged no bucket needs
-   * no mark: only the server that made its reservation accepts the token, and this server forgets
-   * the reservation after the first use.
+   * Marks a token as used; fails if the token was already marked. A token that charged no bucket
+   * needs no mark: only the server that made the reservation can settle it, and this server removes
+   * the reservation at the first use.
    *
    * @param left how long the token is still valid
    */
@@ -571,7 +571,7 @@ public final class Reservations implements AutoCloseable {
                     : failed(Reason.USED, "the reservation was cancelled or settled already"));
   }
 
-  /** Drops the settlements whose tokens could not be marked yet. */
+  /** Drops the settlements that still wait for the store. */
   @Override
   public void close() {
     settlements.close();
@@ -585,14 +585,14 @@ public final class Reservations implements AutoCloseable {
     return TimeUnit.NANOSECONDS.toMillis(time.nanos());
   }
 
-  /** Thrown for a token that cannot be cancelled or settled. Nothing was changed. */
+  /** Thrown if a token cannot be cancelled or settled; no bucket was changed. */
   public static final class TokenException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
     /** Why a token cannot be cancelled or settled. */
     public enum Reason {
-      /** No server with this key has made the token. */
+      /** The token was not signed with the key of this server. */
       UNKNOWN,
       /** The token has expired, so the reserved tokens stay spent. */
       EXPIRED,
@@ -613,8 +613,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Counts the marks of used tokens that this server has put into the store. Each mark is counted
-   * until the end of the minute in which the store removes it. Thread-safe.
+   * Counts the used tokens that this server has marked in the store. A mark counts until the end of
+   * the minute in which the store removes the mark. Thread-safe.
    */
   private static final class Marks {
 
@@ -628,14 +628,14 @@ public final class Reservations implements AutoCloseable {
     @GuardedBy("this")
     private int count;
 
-    /** Makes the counts, of at most this number of marks at a time. */
+    /** Makes a counter for at most {@code most} marks at a time. */
     Marks(int most) {
       this.most = most;
     }
 
     /**
-     * Counts a mark and returns 0, if there is room for the mark. Otherwise returns the seconds
-     * until there is room again.
+     * Counts a mark and returns 0. If the number of marks is at its maximum, counts nothing and
+     * returns the seconds until a mark ends.
      */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
@@ -650,7 +650,7 @@ public final class Reservations implements AutoCloseable {
       return 0;
     }
 
-    /** Undoes {@link #add} for a mark that was not made. */
+    /** Undoes {@link #add} for a mark that the store did not accept. */
     synchronized void remove(long endMillis) {
       byMinute.computeIfPresent(
           endMillis / MINUTE_MILLIS,

@@ -20,21 +20,21 @@ import org.jspecify.annotations.Nullable;
  *
  * part: limit 2 + n | id 2 + n | cost 8 | interval 8 | until 8
  *
- * All numbers big-endian, all texts in UTF-8, the whole in base64url without padding. The signature
- * covers all bytes before it.
+ * Lengths are in bytes. Numbers are big-endian, texts are UTF-8, and the token is base64url without
+ * padding. The signature covers all bytes before the signature.
  */
 
 /**
- * The token that a client gets for a reservation. This token contains the reserved tokens, the
- * expiry, and a nonce by which the server detects a second use. A token is signed, not encrypted:
- * its holder can read the limits and ids. Immutable.
+ * The token that a client gets for a reservation. The token contains the reserved costs, the
+ * expiry, and a nonce with which servers detect a second use. A token is signed but not encrypted,
+ * so a client can read the limits and ids. Immutable.
  *
  * @param nonce random bytes in base64url
  * @param expiresMillis when the token expires, in milliseconds since the Unix epoch
  */
 record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
 
-  /** The most characters of a token; this many fit into the path of a request. */
+  /** The most characters of a token; a token of this length fits into the path of a request. */
   static final int LONGEST = 4096;
 
   static final int NONCE_BYTES = 16;
@@ -48,8 +48,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
   /**
-   * A {@link Receipt.Part} with the limit's name in place of the limit. The interval is 0 if no
-   * limit applied to the id.
+   * A {@link Receipt.Part} that contains the limit's name instead of the limit. The interval is 0
+   * if no limit applied to the id.
    */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
@@ -67,7 +67,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return intervalNanos == 0;
     }
 
-    /** Returns the limit's name, without the period of one of its quotas. */
+    /** Returns the limit's name; removes the quota's period, as in {@code Name/1h}. */
     String name() {
       return limit.split("/", 2)[0];
     }
@@ -85,7 +85,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     return new Receipt(parts.stream().map(part -> part.toReceipt(limits)).toList());
   }
 
-  /** Returns the names of the limits from which the reservation can have taken tokens. */
+  /** Returns the names of the limits from which the reservation may have taken tokens. */
   List<String> charged() {
     return parts.stream()
         .filter(part -> !part.isUncharged())
@@ -95,10 +95,11 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Refuses a batch whose token would be too long. Must be called before the batch is charged.
+   * Checks that the token for a batch is not too long. Must be called before the batch is charged.
    *
    * @return the most bytes that the token may have, without its signature
-   * @throws WireException if the token would be too long; the message has both sizes
+   * @throws WireException if the token would be too long; the message contains the size and the
+   *     maximum
    */
   static int requireFits(List<Transaction> transactions) {
     int bytes = FRAME_BYTES;
@@ -143,8 +144,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Reads a token. Returns null if the text was not signed with the key: the text is forged, or a
-   * server with another key made it.
+   * Parses a token. Returns null if the text was not signed with {@code key}: the token is forged,
+   * or a server with another key made it.
    */
   static @Nullable Token read(String text, TokenKey key) {
     byte[] bytes;
@@ -154,7 +155,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return null;
     }
     int length = bytes.length - TokenKey.SIGNATURE_BYTES;
-    // Only one base64 spelling of a token is accepted; a lenient decoder would accept others too.
+    // Only one base64 spelling of a token is accepted; the decoder would accept other spellings.
     if (length < FRAME_BYTES
         || !Base64.getUrlEncoder().withoutPadding().encodeToString(bytes).equals(text)
         || !key.isSigned(bytes, length)) {

@@ -11,17 +11,17 @@ import javax.crypto.Mac;
 import javax.crypto.spec.SecretKeySpec;
 
 /**
- * The secret with which a fleet's servers sign tokens and recognize their own tokens. Immutable and
+ * The secret with which all servers of a fleet sign tokens and check signatures. Immutable and
  * thread-safe; {@link #toString} does not show the secret.
  */
 public final class TokenKey {
 
-  /** The fewest bytes of a secret, so that it cannot be guessed. */
+  /** The minimum length of a secret in bytes, so that nobody can guess the secret. */
   public static final int LEAST_BYTES = 32;
 
   /**
-   * The length of a signature: half of the digest, as RFC 2104, section 5, allows. A forgery takes
-   * about 2^128 guesses.
+   * The length of a signature in bytes: half of the HMAC, as RFC 2104, section 5, allows. To forge
+   * a signature takes about 2^128 guesses.
    */
   static final int SIGNATURE_BYTES = 16;
 
@@ -35,8 +35,8 @@ public final class TokenKey {
   }
 
   /**
-   * Returns a random key. Only this server recognizes the tokens of this key, and only until the
-   * server stops.
+   * Returns a random key. Only this server accepts tokens that are signed with the key, and only
+   * until the server stops.
    */
   public static TokenKey random() {
     byte[] secret = new byte[LEAST_BYTES];
@@ -47,7 +47,7 @@ public final class TokenKey {
   /**
    * Returns the key that all servers of a fleet share.
    *
-   * @param secret at least {@link #LEAST_BYTES} bytes, from a random generator; copied
+   * @param secret at least {@link #LEAST_BYTES} bytes from a random generator; the array is copied
    * @throws IllegalArgumentException for a shorter secret
    */
   public static TokenKey of(byte[] secret) {
@@ -59,14 +59,14 @@ public final class TokenKey {
     return new TokenKey(secret);
   }
 
-  /** Returns a key for another purpose; no text that is signed with it is a valid token. */
+  /** Returns a key for another purpose, whose signatures are not valid for tokens. */
   public TokenKey derived(String purpose) {
     return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
   }
 
   /**
-   * Returns a keyed hash of a text, as 16 hexadecimal digits. Without the key, nobody can test
-   * guesses of the text.
+   * Returns a keyed hash of a text, as 16 hexadecimal digits. Only somebody with the key can check
+   * whether a guessed text has this hash.
    */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);
@@ -88,7 +88,8 @@ public final class TokenKey {
   }
 
   /**
-   * Whether the first {@code length} bytes are followed by their signature. Takes constant time.
+   * Whether the bytes after {@code length} are the signature of the bytes before. Takes constant
+   * time.
    */
   boolean isSigned(byte[] bytes, int length) {
     return MessageDigest.isEqual(

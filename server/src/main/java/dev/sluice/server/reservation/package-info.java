@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Reservations that a client cancels or settles over the network, with a token. {@link
- * dev.sluice.server.reservation.Reservations} explains how.
+ * dev.sluice.server.reservation.Reservations} explains how tokens work.
  */
 @NullMarked
 package dev.sluice.server.reservation;

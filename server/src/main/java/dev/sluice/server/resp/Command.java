@@ -10,19 +10,21 @@ import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A command: its name, its arguments, and its action. Thread-safe. Called on event loops, so a
- * command must not block.
+ * A Redis command: its name, its arguments, and its action. Thread-safe. The action runs on an
+ * event loop and must not block.
  */
 final class Command {
 
   @FunctionalInterface
   interface Action {
 
-    /** Handles the request, and replies exactly once, immediately or later. */
+    /**
+     * Handles a request. Must reply exactly once; the reply can follow after this method returns.
+     */
     void call(Request request, Session session);
   }
 
-  /** Finds the operations of a request that the audit log records. */
+  /** Lists the operations of a request that the audit log must record. */
   interface Asked {
 
     /**
@@ -71,7 +73,7 @@ final class Command {
    *
    * @param usage the name and the arguments in the notation of help texts: {@code SLUICE.SPEND
    *     limit id [cost]}. Brackets make an argument optional; "..." lets the last argument repeat;
-   *     Redis clients see an argument named "key" as a key
+   *     {@code COMMAND} tells clients that an argument named "key" is a Redis key
    * @param summary what the command does, for {@code COMMAND DOCS}
    */
   static Command of(String usage, Permission need, String summary, Action body) {
@@ -84,8 +86,8 @@ final class Command {
   }
 
   /**
-   * Makes a command that can change a bucket, and whose requests can be {@linkplain Replies#gather
-   * gathered} and decided together.
+   * Makes a command that can change a bucket; the server can {@linkplain Replies#gather gather}
+   * several requests of the command and decide them together.
    */
   static Command gathering(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
@@ -124,7 +126,7 @@ final class Command {
     }
   }
 
-  /** Whether an argument is the command's name in capitals, as most clients send the name. */
+  /** Whether an argument of a request is this command's name in capitals. */
   boolean isNamed(Request request, int index) {
     return request.is(index, nameBytes);
   }
@@ -159,7 +161,7 @@ final class Command {
     return writes;
   }
 
-  /** Whether requests that were gathered earlier can stay undecided while this command runs. */
+  /** Whether requests of {@link Replies#gather} can stay undecided while this command runs. */
   boolean gathers() {
     return gathers;
   }
@@ -181,7 +183,7 @@ final class Command {
   }
 
   /**
-   * Counts several calls at once, since each update of the counter costs as much as parsing an
+   * Adds several calls of this command to the counter, since an update costs as much as parsing an
    * argument.
    */
   void count(int newCalls) {
@@ -189,8 +191,8 @@ final class Command {
   }
 
   /**
-   * Runs the command; if the number of arguments is wrong, replies with the syntax instead. The
-   * caller must count the call first.
+   * Runs the command; if the number of arguments is wrong, replies with an error that contains the
+   * command's syntax. The caller must {@link #count} the call first.
    */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
@@ -209,7 +211,7 @@ final class Command {
     return text.toString();
   }
 
-  /** A table that finds commands by the bytes of their name, without making a string. */
+  /** A hash table of commands by the bytes of their names; a search makes no string. */
   static final class CommandTable {
 
     private final List<Command> commands;
@@ -231,7 +233,7 @@ final class Command {
       return commands;
     }
 
-    /** Returns the command that an argument names, ignoring case. */
+    /** Returns the command whose name is this argument, ignoring case; null for none. */
     @Nullable Command find(Request request, int index) {
       int slot = hash(request, index);
       Command found = slots[slot & slots.length - 1];

@@ -17,15 +17,15 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The Redis commands that decide nothing: commands to connect, to stay connected, and to identify
- * the server. The replies are the same as from a Redis server without a password, a cluster or
- * data. Thread-safe.
+ * The Redis commands that use no limit: commands to connect, to stay connected, and to identify the
+ * server. The replies equal the replies of a Redis server without a password, a cluster or data.
+ * Thread-safe.
  */
 final class ConnectionCommands {
 
   /**
-   * The Redis version that the server reports. From this version, clients conclude that RESP3 and
-   * CLIENT SETINFO are supported.
+   * The Redis version that the server reports. Clients use RESP3 and CLIENT SETINFO only if the
+   * server reports this version or a later one.
    */
   private static final String REDIS_VERSION = "7.2.0";
 
@@ -37,7 +37,7 @@ final class ConnectionCommands {
   private final Supplier<String> statistics;
   private @Nullable CommandTable table; // set once, before the first connection
 
-  /** Makes the commands; {@code statistics} returns the variable lines of the reply to INFO. */
+  /** Makes the commands; {@code statistics} returns the counters in the reply to INFO. */
   ConnectionCommands(String version, Supplier<String> statistics) {
     this.version = version;
     this.statistics = statistics;
@@ -180,8 +180,8 @@ final class ConnectionCommands {
   }
 
   /**
-   * Whether a login is valid. Without access control, the only user is Redis' default user, which
-   * has no password.
+   * Whether a user name and token are valid. Without access control, only Redis' user {@code
+   * default} is valid, with any token.
    */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
@@ -226,7 +226,7 @@ final class ConnectionCommands {
     }
   }
 
-  /** Whether a subcommand only describes the client, or sets options that matter only for keys. */
+  /** Whether a CLIENT subcommand changes nothing in this server, which only replies OK. */
   private static boolean isWithoutEffect(Request request) {
     int count = request.count();
     return (request.is(1, "SETINFO") && count == 4)
@@ -284,7 +284,7 @@ final class ConnectionCommands {
 
   /**
    * Returns the commands that a request names, with null for each unknown name; all commands if the
-   * request names none.
+   * request contains no name.
    */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
@@ -362,8 +362,8 @@ final class ConnectionCommands {
   }
 
   /**
-   * Replies with the parameters that redis-benchmark reads; their values mean that nothing is
-   * written to a disk.
+   * Replies with the two parameters that redis-benchmark reads; both parameters say that the server
+   * writes nothing to a disk.
    */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {

@@ -14,10 +14,10 @@ import java.util.Locale;
 import java.util.concurrent.CancellationException;
 
 /**
- * Writes failures as error replies. The first word of a reply is for programs: {@code ERR} for a
- * mistake of the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code USEDTOKEN} for a
- * token that cannot be cancelled or settled; {@code UNAVAILABLE} if the store could not decide;
- * {@code INTERNAL} for a fault of the server.
+ * Writes error replies in the Redis protocol. Programs read the first word of an error reply:
+ * {@code ERR} for a mistake of the client; {@code UNKNOWNTOKEN}, {@code EXPIREDTOKEN} and {@code
+ * USEDTOKEN} for a token that cannot be cancelled or settled; {@code UNAVAILABLE} if the store
+ * could not decide; {@code INTERNAL} for a fault of the server.
  */
 final class ErrorReplies {
 
@@ -40,7 +40,7 @@ final class ErrorReplies {
     }
   }
 
-  /** Logs the failure. Only the log contains the store's name. */
+  /** Logs a store failure, and writes an error reply that does not contain the store's name. */
   private static void undecided(StoreException failure, ReplyWriter writer) {
     writer.error(
         UNAVAILABLE,
@@ -111,7 +111,7 @@ final class ErrorReplies {
     }
   }
 
-  /** Thrown if bytes are not a request. The start of the next request is then unknown. */
+  /** Thrown if bytes are not a Redis request; the start of the next request is then unknown. */
   static final class ProtocolException extends Exception {
 
     @Serial private static final long serialVersionUID = 1L;

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LimitCommands {
 
-  /** The name of the Redis protocol in the audit log and the denial log. */
+  /** The name that the audit log and the denial log use for the Redis protocol. */
   static final String DOOR = "resp";
 
   private static final String LIMIT_ID_COST = " limit id [cost]";
@@ -148,7 +148,7 @@ final class LimitCommands {
   }
 
   /**
-   * Spends a cost. Decides several consecutive spends together if possible; see {@link
+   * Handles {@code SLUICE.SPEND}. Decides consecutive commands together if possible; see {@link
    * ThrottleCommands}.
    */
   private void spend(Request request, Session session) {
@@ -193,7 +193,7 @@ final class LimitCommands {
     decide(act, single, reply, session);
   }
 
-  /** Reads a limit, an id, and an optional cost. */
+  /** Reads the limit, the id, and the optional cost of a command with one transaction. */
   private static WireTransaction single(Request request) {
     Long cost = request.count() > COST ? cost(request, COST) : null;
     return new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
@@ -204,13 +204,13 @@ final class LimitCommands {
     return acts.transactions(WireRequest.of(single(request)), session.caller());
   }
 
-  /** Adds a denial to the statistics, and returns the decision. */
+  /** Adds the decision to the denial statistics if it is a denial; returns the decision. */
   @CanIgnoreReturnValue
   Decision reported(Decision decision) {
     return acts.reported(decision);
   }
 
-  /** Replies with a mistake that the server found before it called the limiter. */
+  /** Replies with the mistakes in a request, which the server found before calling the limiter. */
   private static void refuse(WireException e, Session session) {
     session.noteRefused(String.valueOf(e.getMessage()));
     session.replies().error("ERR", everything(e));
@@ -310,7 +310,7 @@ final class LimitCommands {
     }
   }
 
-  /** Returns all mistakes as one line. */
+  /** Returns all mistakes of a request as one line of text. */
   static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
@@ -354,8 +354,8 @@ final class LimitCommands {
   /**
    * Writes the fields of a decision.
    *
-   * @param remaining the remaining tokens, {@link #UNLIMITED} if nothing limits the id
-   * @param decidedBy "store", or the word of the failure rule
+   * @param remaining the remaining tokens; {@link #UNLIMITED} if the id has no limit
+   * @param decidedBy "store", or the name of the failure rule that decided
    */
   static void writeFields(
       boolean allowed,

@@ -13,8 +13,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Sends the replies of a connection in the order of its requests: a reply that is known early waits
- * for the replies to earlier requests. Belongs to the connection's thread.
+ * Writes the replies of a connection in the order of its requests. A reply that is known early
+ * waits for the replies to earlier requests. Only the connection's thread may use this object.
  */
 final class Replies {
 
@@ -32,7 +32,7 @@ final class Replies {
    * Makes the replies of a connection.
    *
    * @param connection runs tasks on the connection's thread
-   * @param whenKnown called on that thread when {@link #writeKnown} has something to write
+   * @param whenKnown called on the connection's thread when {@link #writeKnown} can write a reply
    */
   Replies(Executor connection, Request request, Runnable whenKnown) {
     this.connection = connection;
@@ -65,8 +65,8 @@ final class Replies {
   }
 
   /**
-   * Defers the current request, so that the server decides it together with other requests, before
-   * it writes any other reply. Must not be called while a reply waits.
+   * Defers the current request. The server decides the deferred requests together, before it writes
+   * another reply. Must not be called while a reply waits.
    */
   void gather(Gathered requests) {
     if (gathered != requests) {
@@ -75,7 +75,7 @@ final class Replies {
     }
   }
 
-  /** Decides the gathered requests. */
+  /** Decides the requests that {@link #gather} deferred. */
   void settle() {
     Gathered requests = gathered;
     if (requests != null) {
@@ -100,17 +100,17 @@ final class Replies {
     return waiting.size();
   }
 
-  /** Returns the approximate memory of the waiting requests, in bytes. */
+  /** Returns the approximate memory of the requests that wait for their reply, in bytes. */
   long waitingBytes() {
     return waitingBytes;
   }
 
-  /** Returns the writer, which holds the bytes that were not sent yet. */
+  /** Returns the writer, which contains the reply bytes that were not sent yet. */
   ReplyWriter writer() {
     return writer;
   }
 
-  /** Adds a reply that is already known. */
+  /** Adds a reply whose content is already known. */
   void now(Consumer<ReplyWriter> reply) {
     settle();
     if (waiting.isEmpty()) {
@@ -164,7 +164,7 @@ final class Replies {
   /**
    * Writes the first waiting reply. Returns false if no reply waits, or if the first waiting reply
    * is not known yet. Since replies can be large, the caller must send each reply, and must stop
-   * while its client does not read.
+   * while the client reads no replies.
    */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();

@@ -6,8 +6,8 @@ import java.nio.charset.StandardCharsets;
 import java.util.Arrays;
 
 /**
- * Writes replies in RESP2 or RESP3. RESP2 lacks some types; these are written as Redis writes them:
- * a map as an array of keys and values, booleans as 1 and 0. Belongs to one thread.
+ * Writes replies in RESP2 or RESP3. In RESP2, as in Redis, a map becomes an array of keys and
+ * values, and a boolean becomes 1 or 0. Only one thread may use a writer.
  */
 final class ReplyWriter {
 
@@ -52,7 +52,7 @@ final class ReplyWriter {
     size += OK.length;
   }
 
-  /** Writes a short text without line ends. */
+  /** Writes a simple string, which must be ASCII without line ends. */
   void simple(String text) {
     put('+');
     ascii(text);
@@ -108,12 +108,12 @@ final class ReplyWriter {
     ascii(resp3 ? "_\r\n" : "$-1\r\n");
   }
 
-  /** Begins an array of this many replies. */
+  /** Begins an array; the caller must then write {@code count} elements. */
   void array(int count) {
     header('*', count);
   }
 
-  /** Begins a map of this many pairs. */
+  /** Begins a map; the caller must then write {@code count} pairs of a key and a value. */
   void map(int count) {
     if (resp3) {
       header('%', count);
@@ -135,8 +135,8 @@ final class ReplyWriter {
   }
 
   /**
-   * Writes the digits from the last to the first, two per division. The value must be negative,
-   * since the smallest number has no positive counterpart.
+   * Writes a number from the last digit to the first, two digits per division. Computes with
+   * negative values, since the smallest number has no positive counterpart.
    */
   private void digits(long value) {
     long rest = value;

@@ -6,8 +6,8 @@ import java.util.Arrays;
 import java.util.OptionalLong;
 
 /**
- * The arguments of one request, as slices of the bytes that were read. Each connection reuses one
- * object for all requests, so callers must not keep a reference. Not thread-safe.
+ * The arguments of one Redis request, as positions in a byte array. Each connection reuses one
+ * object for all of its requests, so callers must not keep a reference. Not thread-safe.
  */
 final class Request {
 
@@ -15,8 +15,8 @@ final class Request {
   private static final int BYTES_OF_WAITING = 512;
 
   /**
-   * The approximate memory that one argument takes while its reply waits, including a share of the
-   * decision. Four arguments make a transaction of a batch.
+   * The approximate memory in bytes for one argument of a request that waits for its reply.
+   * Includes a quarter of a decision, since a batch has four arguments for each transaction.
    */
   private static final int BYTES_OF_ARGUMENT = 75;
 
@@ -41,8 +41,8 @@ final class Request {
   }
 
   /**
-   * Sets the bytes that contain the request, and the request's start. Called when the request is
-   * complete.
+   * Sets the array that contains the request, and the request's start in the array. Must be called
+   * once all arguments are added.
    */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;
@@ -65,7 +65,7 @@ final class Request {
     return count;
   }
 
-  /** Returns the bytes; {@link #start} and {@link #length} are positions in them. */
+  /** Returns the array that contains the arguments, at {@link #start} and with {@link #length}. */
   byte[] bytes() {
     return bytes;
   }
@@ -87,13 +87,13 @@ final class Request {
     return Arrays.copyOfRange(bytes, starts[index], starts[index] + lengths[index]);
   }
 
-  /** Whether an argument has exactly these bytes. */
+  /** Whether the bytes of an argument equal {@code word}. */
   boolean is(int index, byte[] word) {
     int from = starts[index];
     return Arrays.equals(bytes, from, from + lengths[index], word, 0, word.length);
   }
 
-  /** Whether an argument is this word, ignoring case. */
+  /** Whether an argument equals a word, ignoring case. */
   boolean is(int index, String upperCase) {
     if (lengths[index] != upperCase.length()) {
       return false;
@@ -118,7 +118,7 @@ final class Request {
 
     /**
      * Parses a signed 64-bit decimal number: an optional sign, then only digits. Returns an empty
-     * result for all other bytes.
+     * result if the bytes are not such a number.
      */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
@@ -128,8 +128,8 @@ final class Request {
     }
 
     /**
-     * Parses a signed 64-bit decimal number without making an object. Returns {@code otherwise} for
-     * all other bytes.
+     * Parses a signed 64-bit decimal number without making an object. Returns {@code otherwise} if
+     * the bytes are not a number.
      */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;

@@ -21,26 +21,26 @@ import java.util.Locale;
 
 /**
  * Parses requests in the Redis protocol: arrays of bulk strings, or lines of words ("inline
- * commands"). Belongs to its connection's thread.
+ * commands"). Only the connection's thread may use a reader.
  */
 final class RequestReader {
 
-  /** The most arguments of a request, including the command's name. */
+  /** The maximum number of arguments in a request, including the command's name. */
   static final int MAX_ARGUMENTS = 1024;
 
-  /** The most bytes of an argument. */
+  /** The maximum size of an argument, in bytes. */
   static final int MAX_ARGUMENT = 16 << 10;
 
-  /** The most bytes of a request. */
+  /** The maximum size of a request, in bytes. */
   static final int MAX_REQUEST = 64 << 10;
 
-  /** The most bytes of an inline command. */
+  /** The maximum size of an inline command, in bytes. */
   static final int MAX_INLINE = 4 << 10;
 
-  /** The most bytes of a header line. */
+  /** The maximum size of a header line, in bytes. */
   private static final int MAX_HEADER = 24;
 
-  /** The most digits of an allowed length of an argument. */
+  /** The number of digits of {@link #MAX_ARGUMENT}. */
   private static final int USUAL_DIGITS = 5;
 
   private static final byte[] NONE = new byte[0];
@@ -85,8 +85,8 @@ final class RequestReader {
   }
 
   /**
-   * Copies the unparsed bytes from the shared array to the connection. Must be called after
-   * parsing.
+   * Copies the bytes of an incomplete request from the array that connections share to an array of
+   * this connection. Must be called after parsing.
    */
   void keep() {
     int kept = end - start;
@@ -102,7 +102,7 @@ final class RequestReader {
     end = kept;
   }
 
-  /** Returns how many bytes of memory this reader holds for incomplete or waiting requests. */
+  /** Returns the size of the array that this reader keeps for bytes that are not yet parsed. */
   int heldBytes() {
     return start == end ? 0 : bytes.length;
   }
@@ -215,9 +215,7 @@ final class RequestReader {
     return true;
   }
 
-  /**
-   * Reads a header line in one pass if the line is complete and has few digits, as most lines do.
-   */
+  /** Reads a complete header line with at most {@value #USUAL_DIGITS} digits in one pass. */
   private boolean readUsualHeader() {
     int place = at + 1;
     int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // the last possible position of the CR
@@ -269,7 +267,7 @@ final class RequestReader {
     return negative ? -value : value;
   }
 
-  /** Reads an inline command, as people type it with telnet. An empty line is ignored. */
+  /** Reads an inline command: a line of words, as from telnet. Ignores an empty line. */
   private boolean readLine() throws ProtocolException {
     int lineEnd = at;
     while (lineEnd < end && bytes[lineEnd] != '\n') {
@@ -336,8 +334,8 @@ final class RequestReader {
   }
 
   /**
-   * Returns the byte that an escape in double quotes stands for, 0 to 255; -1 if there is no
-   * escape.
+   * Returns the byte that an escape sequence in double quotes represents, 0 to 255; -1 if there is
+   * no escape sequence.
    */
   private int escaped(int i, int to) {
     if (bytes[i] != '\\' || i + 1 == to) {

@@ -78,7 +78,7 @@ final class ReservationCommands {
     }
   }
 
-  /** {@code SLUICE.SETTLE token limit cost [limit cost …] [ALLOWZERO]}. */
+  /** Handles {@code SLUICE.SETTLE token limit cost [limit cost …] [ALLOWZERO]}. */
   private void settle(Request request, Session session) {
     try {
       String token = LimitCommands.text(request, 1, "token");

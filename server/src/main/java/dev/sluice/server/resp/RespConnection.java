@@ -26,21 +26,19 @@ import org.jspecify.annotations.Nullable;
  * All requests of one read are answered by one write. While the client does not read its replies,
  * or while too many of its requests wait for the store, the server reads no further bytes from the
  * connection. The server keeps the bytes that it has already read: the current request, and at most
- * the bytes of one read. The server's budget is charged for all of these bytes.
+ * the bytes of one read. All of these bytes count in the server's memory budget.
  */
 
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */
 final class RespConnection extends Client {
 
   /**
-   * The most bytes of one connection's requests that wait for the store: enough for 1,024 typical
-   * requests.
+   * The maximum memory of a connection's requests that wait for the store, in bytes: enough for
+   * 1,024 typical requests.
    */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /**
-   * The number of bytes from which replies are sent; at the end of each read, all replies are sent.
-   */
+  /** The server sends replies when they reach this size in bytes, and at the end of each read. */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -59,12 +57,12 @@ final class RespConnection extends Client {
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // What the server waits for since waitsSinceNanos: the client must read replies, or must complete
-  // a request.
+  // The client's next step, for which the server waits since waitsSinceNanos: to read replies, or
+  // to complete a request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
-  // Written by the event loop, read by all threads.
+  // The event loop writes these fields, and all threads read them.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
   private volatile long waitsSinceNanos = NEVER; // since when the server has waited for the client
@@ -103,7 +101,7 @@ final class RespConnection extends Client {
     answer();
   }
 
-  /** Continues after a waiting reply is known, or after the client has read replies. */
+  /** Handles more requests after a reply is known, or after the client has read replies. */
   private void goOn() {
     if (channel.isActive()) {
       answer();
@@ -135,7 +133,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request. If there is none and the server reads no more, ends the connection. */
+  /** Finds the next request; ends the connection if there is none and no bytes can follow. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -154,7 +152,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Finds the command of a request. Checks the last command first, since clients often repeat one.
+   * Finds the command of a request. Tries the last command first, since clients often repeat a
+   * command.
    */
   private @Nullable Command find(Request request) {
     Command command = last;
@@ -177,8 +176,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Counts a call. Repeated calls of one command are counted together, before another command or at
-   * the end of the read.
+   * Counts a call. Repeated calls of a command are counted together, before the next command or
+   * after all bytes that were read.
    */
   private void count(Command command) {
     if (command != last) {
@@ -199,7 +198,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Whether a request is a line of HTTP. A web page can make a browser send HTTP to this port. */
+  /** Whether a request is HTTP. A web page can make a browser send HTTP to this port. */
   private static boolean isHttp(Request request) {
     return request.is(0, "POST") || request.is(0, "HOST:");
   }
@@ -231,12 +230,12 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      // The bytes count as unsent until the write has finished.
+      // The bytes of the replies are charged until the write has finished.
       sent.addListener(later -> channel.eventLoop().execute(this::account));
     }
   }
 
-  /** Charges the bytes that the connection holds, and updates the fields that the budget reads. */
+  /** Charges this connection's memory, and updates the fields that the budget reads. */
   private void account() {
     if (!channel.isActive()) {
       return; // closing releases all charges
@@ -315,8 +314,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Closes the sending side of the connection, but reads the remaining input for a moment. Unread
-   * bytes would reset the connection, and the client would lose the last replies.
+   * Closes the sending side of the connection, but reads further input for {@value #LINGER_MILLIS}
+   * ms. Unread input would reset the connection, and the client would lose the last replies.
    */
   private void endOutput() {
     SslHandler tls = channel.pipeline().get(SslHandler.class);
@@ -372,8 +371,8 @@ final class RespConnection extends Client {
   }
 
   /**
-   * Closes the sending side once all requests are answered. The Redis protocol cannot announce the
-   * end of a connection.
+   * Closes the sending side once all requests are answered, since the Redis protocol has no message
+   * for the end of a connection.
    */
   @Override
   protected void sayGoodbye() {

@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RespServer implements AutoCloseable {
 
-  /** How long a connection may be silent before it is closed. */
+  /** How long a connection may send no request before the server closes the connection. */
   public static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
   private static final int BACKLOG = 1024;
@@ -103,7 +103,7 @@ public final class RespServer implements AutoCloseable {
   }
 
   /**
-   * Makes the transport read one buffer at a time; its requests are answered before the next read.
+   * Makes Netty read one buffer at a time, and answer the buffer's requests before the next read.
    */
   private static RecvByteBufAllocator readBuffers() {
     return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
@@ -115,7 +115,7 @@ public final class RespServer implements AutoCloseable {
     return (InetSocketAddress) listening.localAddress();
   }
 
-  /** Closes the port after all connections of the budget have got their replies. */
+  /** Waits until all clients have got the replies to their requests, then closes the port. */
   @Override
   public void close() {
     traffic.drain();
@@ -137,7 +137,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** Initializes the connections of a port, and holds the objects that they share. Thread-safe. */
+  /** Initializes a port's connections; contains the objects that they share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

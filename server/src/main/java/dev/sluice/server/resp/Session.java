@@ -8,7 +8,7 @@ import dev.sluice.server.access.Permission;
 import java.net.SocketAddress;
 import java.util.List;
 
-/** The state of one connection's client. Belongs to the connection's thread. */
+/** The data of one connection's client. Only the connection's thread may use it. */
 final class Session {
 
   private final long id;
@@ -60,8 +60,8 @@ final class Session {
   }
 
   /**
-   * Records in the audit log that the command's operations were refused; does nothing without
-   * operations.
+   * Records in the audit log that the operations of the last admitted command were refused. Does
+   * nothing if the command has no operations.
    */
   void noteRefused(String why) {
     identity.audit().refused(caller, "resp", why);
@@ -80,7 +80,7 @@ final class Session {
     clientName = newName;
   }
 
-  /** Closes the connection after all replies up to now are sent. */
+  /** Ends the connection after all replies to earlier requests are sent. */
   void end() {
     ending = true;
   }

@@ -14,8 +14,8 @@ import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A run: consecutive spends from one limit that arrived in one read of one connection, and that are
- * decided together. Belongs to one thread; the thread's connections use it in turn.
+ * Consecutive spends from one limit that arrived in one read of one connection, and that are
+ * decided together. All connections of a thread share the run, one after another.
  */
 abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
@@ -30,9 +30,9 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend. If the run is full, decides the earlier spends first.
+   * Adds a spend to this run. If the run is full, first decides the spends in the run.
    *
-   * @param id the index of the argument that is the id
+   * @param id the index of the request's argument that contains the id
    * @param quota the quota, null for the limit's own quota
    * @return the index of the spend; -1 if nothing was added, and the caller must call the limiter
    */
@@ -51,7 +51,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     return place;
   }
 
-  /** Returns the writer of the replies; only valid during the decision. */
+  /** Returns the writer for replies, which is valid only during {@link #write(ReplyWriter)}. */
   final ReplyWriter writer() {
     return writer;
   }
@@ -96,7 +96,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       return text;
     }
 
-    /** Adds a command; returns false, and adds nothing, if the caller must call the limiter. */
+    /** Adds a command to the run; returns false if the caller must call the limiter instead. */
     boolean add(Replies replies, Request request, long cost) {
       try {
         return add(replies, request, ID, null, cost) >= 0;
@@ -137,8 +137,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * The runs of a thread, for a few limits at a time. A run is found by the bytes of its limit's
-   * name.
+   * The runs of a thread: at most {@value #SLOTS} runs, each for one limit. Finds a run by the
+   * bytes of its limit's name.
    */
   static final class LimitRuns {
 
@@ -152,7 +152,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.limiter = limiter;
     }
 
-    /** Returns the run for the limit that an argument names; null if no run is possible. */
+    /** Returns the run for the limit with this name; null if no run can decide the command. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;
@@ -215,7 +215,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
 
     /**
-     * Adds a command; returns false, and adds nothing, if the caller must call the limiter.
+     * Adds a command to the run; returns false if the caller must call the limiter instead.
      *
      * @param cost the cost, in tokens, at most the quota's burst
      * @param fitting false for a command whose quantity exceeds the burst, so that the command only

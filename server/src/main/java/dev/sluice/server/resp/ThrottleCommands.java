@@ -25,11 +25,11 @@ import java.util.concurrent.TimeUnit;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Consecutive commands of one read form a run. The commands of a run are decided together, with one
- * reading of the clock and without an object for each command
- * (dev.sluice.internal.direct.SpendPipeline). In three cases a command instead uses the limiter's
- * ordinary path, with the same decisions: its key is not plain ASCII, the store is on a network, or
- * an earlier command still waits for a store. SLUICE.SPEND forms such runs too, one for each limit
+ * Consecutive commands that arrive in one read form a run. The server decides all commands of a run
+ * together, reads the clock once, and makes no object for each command
+ * (dev.sluice.internal.direct.SpendPipeline). In three cases the server calls the limiter for each
+ * command instead, with the same decisions: the key is not plain ASCII, the store is on a network,
+ * or an earlier command waits for a store. SLUICE.SPEND forms runs too, one run for each limit
  * (LimitRuns).
  */
 
@@ -37,12 +37,12 @@ import org.jspecify.annotations.Nullable;
  * {@code CL.THROTTLE} as in redis-cell, and {@code THROTTLE} as in throttlecrab: the client sends
  * the quota with each request. Both commands use the same buckets, one for each key.
  *
- * <p>Thread-safe. Where redis-cell or throttlecrab is wrong, Sluice differs on purpose;
- * docs/doors/redis.md lists the differences.
+ * <p>Thread-safe. Sluice does not copy the bugs of redis-cell and throttlecrab; docs/doors/redis.md
+ * lists the differences.
  */
 final class ThrottleCommands {
 
-  /** The limit of all keys. The limit's number is part of the bucket keys and must never change. */
+  /** The limit of all keys. The limit's number is part of bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
@@ -69,18 +69,16 @@ final class ThrottleCommands {
     this.denials = denials;
   }
 
-  /**
-   * A quota, with the numbers that it was made from. Immutable, since threads race to replace it.
-   */
+  /** A quota and the numbers that define it. Immutable, since threads share it without a lock. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
-  /** The run that a thread keeps for its connections. */
+  /** The run that all connections of a thread share. */
   private final class Runs {
     final SentQuota sent = new SentQuota();
     private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
-    /** Returns the run; null if the store cannot always answer at once. */
+    /** Returns the run; null if the store can need a network, so that no run is possible. */
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
@@ -166,7 +164,7 @@ final class ThrottleCommands {
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
   }
 
-  /** Describes the first argument that is out of its range. */
+  /** Returns the error message for the first argument that is out of range. */
   private static String wrong(
       Request request, int leastMaxBurst, long maxBurst, long count, long period) {
     if (maxBurst < leastMaxBurst) {
@@ -230,9 +228,9 @@ final class ThrottleCommands {
   }
 
   /**
-   * The last quota, with the bytes of the arguments max_burst, count and period. Clients send the
-   * same quota repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to one
-   * thread.
+   * The last quota that a client sent, with the bytes of the arguments max_burst, count and period.
+   * Clients send the same quota repeatedly, and comparing bytes is faster than parsing three
+   * numbers. Only one thread may use a {@code SentQuota}.
    */
   static final class SentQuota {
 
@@ -247,7 +245,7 @@ final class ThrottleCommands {
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;
 
-    /** Returns the last quota if the request contains the same bytes; otherwise null. */
+    /** Returns the last quota if the request's arguments have the same bytes; otherwise null. */
     @Nullable Quota of(Request request, Dialect spoken) {
       int from = request.start(FIRST);
       int to = request.start(LAST) + request.length(LAST);
@@ -267,7 +265,7 @@ final class ThrottleCommands {
       return alike;
     }
 
-    /** Keeps a quota, unless its arguments are too long, for example because of leading zeros. */
+    /** Stores the last quota, unless its arguments have more than {@value #MOST_BYTES} bytes. */
     void set(Request request, Dialect spoken, Quota sent) {
       int from = request.start(FIRST);
       int size = request.start(LAST) + request.length(LAST) - from;
@@ -312,7 +310,7 @@ final class ThrottleCommands {
       }
     };
 
-    /** The waiting time for a quantity that exceeds the burst. */
+    /** The wait in the reply if the quantity exceeds the burst: retrying never helps. */
     static final long FOR_EVER = -1;
 
     private static final long NANOS_PER_SECOND = 1_000_000_000;
@@ -356,7 +354,7 @@ final class ThrottleCommands {
     /**
      * Writes a decision.
      *
-     * @param quota the quota that the client sent; a failure rule can have applied a share of it
+     * @param quota the quota that the client sent; a failure rule can have applied a smaller quota
      * @param fits false for a quantity that exceeds the burst, so that nothing was charged
      */
     void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * The door for Redis clients. {@link dev.sluice.server.resp.RespServer} opens the port. A {@code
- * RespConnection} parses {@code Request}s with its {@code RequestReader}, finds the command of each
- * in the {@code CommandTable}, and sends the {@code Replies} in the order of the requests.
+ * RespConnection} parses {@code Request}s with its {@code RequestReader}, finds each request's
+ * command in the {@code CommandTable}, and sends the {@code Replies} in the order of the requests.
  */
 @NullMarked
 package dev.sluice.server.resp;

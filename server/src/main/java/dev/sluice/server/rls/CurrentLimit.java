@@ -13,10 +13,10 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /*
- * Envoy's limit is a number of requests per calendar unit; Sluice's limit is a bucket. If the burst
- * is equal to the tokens that are refilled in one unit, the two limits are the same. Otherwise the
+ * Envoy's limit is a number of requests per calendar unit; Sluice's limit is a bucket. If a bucket
+ * refills exactly its burst in one calendar unit, the two limits are the same. Otherwise the
  * response reports the burst as the number, since at most the burst can remain, and UNKNOWN as the
- * unit. Envoy then omits the window from its headers; any window would be wrong.
+ * unit. For UNKNOWN, Envoy omits the window from its headers.
  */
 
 /** Converts quotas of Sluice to limits of Envoy, and back. */

@@ -41,13 +41,13 @@ import org.jspecify.annotations.Nullable;
 /**
  * The buckets and costs of a request's descriptors, as the rules determine them. A descriptor
  * without a rule can {@linkplain NamedLimits name a limit itself}, unless the rules say that its
- * domain is mapped only by rules. Belongs to one request.
+ * domain is mapped only by rules. Each object belongs to one request.
  */
 final class DescriptorCharges {
 
   /**
-   * The limit for descriptors for which the proxy sends a limit, and which match no configured
-   * limit. The number of this limit is part of bucket keys and must never change.
+   * The limit of descriptors that contain a limit from the proxy and match no configured limit. The
+   * number of this limit is part of bucket keys and must never change.
    */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
@@ -84,8 +84,8 @@ final class DescriptorCharges {
    *     without a match is counted and allowed
    * @param denied why a rule denies the descriptor, or why its values make no valid id; otherwise
    *     null
-   * @param charges one charge for each limit of the rule; after merging, one for each bucket, which
-   *     other descriptors can share
+   * @param charges the charges for the descriptor; several descriptors can share a charge for the
+   *     same bucket
    * @param replaces the limits that this descriptor replaces: the request's other descriptors are
    *     not charged for these limits
    */
@@ -146,12 +146,12 @@ final class DescriptorCharges {
     return charges;
   }
 
-  /** Returns the match of each descriptor, in order. */
+  /** Returns the matching result of each descriptor, in the order of the request. */
   List<Found> found() {
     return found;
   }
 
-  /** Returns the charges without the settlements, one for each bucket. */
+  /** Returns the charges that are neither refunds nor settlements, one for each bucket. */
   List<DescriptorCharge> all() {
     return all;
   }
@@ -166,7 +166,7 @@ final class DescriptorCharges {
     return List.copyOf(settlements.values());
   }
 
-  /** Returns the file of the rules; empty for none. */
+  /** Returns the name of the rule file; empty if there are no rules. */
   String file() {
     return book.file();
   }
@@ -236,9 +236,9 @@ final class DescriptorCharges {
   }
 
   /**
-   * Returns the cost of a rule's charge. When a request has ended, the cost is the number of hits
-   * that the proxy reports. Without a report the cost is 0, since a cost of 1 would refund most of
-   * the estimate.
+   * Returns the cost of a rule's charge. For a request that has ended, the cost is the number of
+   * hits that the proxy reports. If the proxy reports no hits, the cost is 0: a cost of 1 would
+   * refund most of the reserved tokens.
    */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
@@ -253,8 +253,8 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the hits if the descriptor does not contain a number, unless the request contains
-   *     a larger number
+   * @param fewest the hits of a descriptor without a number of hits, unless the whole request's
+   *     number is larger
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
@@ -306,8 +306,8 @@ final class DescriptorCharges {
   /**
    * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
    * make no valid id, or the limit that the proxy sent has an unknown unit. Clients can cause each
-   * of these cases. An error for the whole request would be worse: a proxy would then let the
-   * request pass all other limits too.
+   * of these cases. An error for the whole request would be worse: after an error, a proxy can let
+   * the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -316,14 +316,17 @@ final class DescriptorCharges {
     return Found.limited(List.of(closed), List.of());
   }
 
-  /** Whether a penalty is in force. A limit that the proxy sends must not bypass a penalty. */
+  /**
+   * Whether a penalty is in force for a bucket of the descriptor. A limit that the proxy sends must
+   * not bypass a penalty.
+   */
   private boolean isPenalized(Found meant) {
     return limits.hasPenalties()
         && meant.charges().stream()
             .anyMatch(one -> limits.penaltyFor(one.limit(), one.bucket().id()) != null);
   }
 
-  /** Merges the charges of one rule for the same bucket; the highest cost counts. */
+  /** Merges the charges of one rule for the same bucket; the merged charge has the highest cost. */
   private Found together(List<DescriptorCharge> meant, RateLimitDescriptor descriptor) {
     Map<OpenCalls.CallKey, DescriptorCharge> highest = new LinkedHashMap<>();
     boolean unlimited = !meant.isEmpty();
@@ -357,8 +360,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * Replaces the first limit of a rule by the limit that the proxy sent. The new limit is not in
-   * shadow. The rule's cost, excess and other limits stay the same.
+   * Replaces the first limit of a rule by the limit that the proxy sent. The limit that the proxy
+   * sent is never in shadow mode. The rule's cost, excess and other limits stay the same.
    */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
@@ -395,7 +398,7 @@ final class DescriptorCharges {
 
   /**
    * Returns the charge of a zero limit together with the charges of the rule's other limits. The
-   * other charges can be made although the request is denied.
+   * rule's other limits can be charged although the zero limit denies the request.
    */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
@@ -418,8 +421,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * A bucket, the cost for it, and the outcome of the charge. Belongs to one request. The outcome
-   * is set once, before the response is made.
+   * A charge of one request: the bucket, the cost, and the outcome. The outcome is set once, before
+   * the response is made.
    */
   static final class DescriptorCharge {
     private final String domain;
@@ -458,8 +461,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Makes a charge without a bucket, which denies every request: the proxy sent a limit of zero,
-     * a rule denies, or an id or limit is not valid.
+     * Makes a charge that has no bucket and always denies: the proxy sent a limit of zero, a rule
+     * denies, or an id or limit is not valid.
      */
     private DescriptorCharge(
         LimitName limit, RateLimitOverride closed, @Nullable RefusedDescriptor denied) {
@@ -481,7 +484,7 @@ final class DescriptorCharges {
       return charge.ofCall(call).matchedOn(line);
     }
 
-    /** Sets the id of the proxy's request that this charge reserves for or settles. */
+    /** Sets the id of the request whose tokens this charge reserves or settles. */
     @CanIgnoreReturnValue
     private DescriptorCharge ofCall(@Nullable String id) {
       call = id;
@@ -494,8 +497,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the key of the request's reservation; null if this charge neither reserves nor
-     * settles.
+     * Returns the key of the request's reservation; null if this charge neither makes nor settles a
+     * reservation.
      */
     OpenCalls.@Nullable CallKey call() {
       if (call == null) {
@@ -544,8 +547,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Removes this charge's reservation unless another charge of the same bucket is part of the
-     * reservation. Otherwise the settlement would also refund the other charge.
+     * Makes no reservation for this charge if the other charge is not part of the same reservation,
+     * since a settlement would also refund the other charge.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -566,7 +569,9 @@ final class DescriptorCharges {
       return transaction == null || (cost > burst(transaction) && !reserves());
     }
 
-    /** Whether the cost is an estimate. An estimate above the burst is charged as the burst. */
+    /**
+     * Whether the cost is an estimate. For an estimate above the burst, only the burst is charged.
+     */
     private boolean reserves() {
       return call != null && !settles;
     }
@@ -591,20 +596,20 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the tokens to charge although the cost does not fit. A charge that can become debt is
-     * charged in full. A draining charge gets at most the tokens that the bucket has left.
+     * Returns how many tokens to charge after a denial. If the rule allows debt, the whole cost is
+     * charged. If the rule drains the bucket, at most {@code remaining} tokens are charged.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Returns the transaction that charges {@code tokens} although the cost does not fit. */
+    /** Returns the transaction that charges {@code tokens} after the cost was denied. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();
     }
 
-    /** Returns the refund of the cost; it is at most the burst plus the allowed debt. */
+    /** Returns the refund of the cost. At most the burst plus the allowed debt is refunded. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(cost, burst(held)));
@@ -646,8 +651,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns why this charge denies every request; null if the charge can be allowed, or if a
-     * limit of zero denies.
+     * Returns why this charge denies every request; null if the charge can be allowed, or if the
+     * proxy sent a limit of zero.
      */
     @Nullable String closedWhy() {
       return denied == null ? null : denied.why();
@@ -749,12 +754,12 @@ final class DescriptorCharges {
       return index < 0 || index >= now.size() ? quota() : now.get(index);
     }
 
-    /** Removes the outcome, after a trial charge that failed. */
+    /** Clears the outcome of a charge in shadow mode that failed. */
     void forget() {
       decided = false;
     }
 
-    /** Whether the charge has an outcome. A trial charge that failed has none. */
+    /** Whether the charge has an outcome. A failed charge in shadow mode has no outcome. */
     boolean isDecided() {
       return decided;
     }
@@ -763,7 +768,7 @@ final class DescriptorCharges {
       return over;
     }
 
-    /** Whether the charge denies the request. A trial charge never denies. */
+    /** Whether the charge denies the request. A charge in shadow mode never denies a request. */
     boolean refuses() {
       return over && !isShadow();
     }
@@ -797,7 +802,9 @@ final class DescriptorCharges {
       return decision == null ? DecidedBy.STORE : decision.decidedBy();
     }
 
-    /** Whether a failure rule decided without a bucket; then the remaining tokens are unknown. */
+    /**
+     * Whether a failure rule decided without a bucket, so that the remaining tokens are unknown.
+     */
     boolean isBlind() {
       return !decidedBy().knowsBucket();
     }
@@ -819,9 +826,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the charge that determines the descriptor's status. A denied charge comes before an
-     * allowed charge, then a limit in force before a trial, then the charge with fewer remaining
-     * tokens.
+     * Returns the charge that determines the descriptor's status: first a denied charge, then a
+     * charge that is not in shadow mode, then the charge with fewer remaining tokens.
      */
     DescriptorCharge stricter(DescriptorCharge other) {
       if (refuses() != other.refuses()) {

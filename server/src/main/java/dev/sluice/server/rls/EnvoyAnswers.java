@@ -57,7 +57,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes the builder, before the charges are decided. */
+  /** Makes a builder for a response; the charges need not be decided yet. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -82,8 +82,8 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Sets the decision on all charges, for the response headers. Must be called only if the decision
-   * shows the state of the charged buckets.
+   * Sets the decision from which the response headers are made. Must be called only if the decision
+   * reports the remaining tokens of all charged buckets.
    */
   void decidedBy(Decision decision) {
     whole = decision;
@@ -141,10 +141,10 @@ final class EnvoyAnswers {
   }
 
   /**
-   * Adds the charges that deny a request to the statistics, unless the request passes because of
-   * shadow mode.
+   * Reports the charges that deny the request to {@code denials}, unless the request passes because
+   * of shadow mode.
    *
-   * @param rules the file of the rules, empty for none
+   * @param rules the name of the rule file; empty if there are no rules
    * @param request the request, whose entries can contain a method and a path
    */
   void report(Denials denials, String door, String rules, RateLimitRequest request) {
@@ -170,7 +170,9 @@ final class EnvoyAnswers {
     }
   }
 
-  /** Returns the first value of an entry with this key, or with this key after a colon. */
+  /**
+   * Returns the value of the first entry whose key is {@code key} or {@code :key}; null for none.
+   */
   private static @Nullable String entry(RateLimitRequest request, String key) {
     return request.getDescriptorsList().stream()
         .flatMap(descriptor -> descriptor.getEntriesList().stream())
@@ -231,7 +233,7 @@ final class EnvoyAnswers {
     }
     add(response, "Content-Type", ProblemDetails.MEDIA_TYPE);
     add(response, "Cache-Control", "no-store"); // a later request can pass
-    // A cost above the burst is refused even if the store answers.
+    // A cost above the burst is denied regardless of the store's state.
     boolean degraded =
         refusals.stream().anyMatch(refusal -> refusal.isBlind() && !refusal.neverFits());
     List<String> limits =
@@ -265,7 +267,9 @@ final class EnvoyAnswers {
         : decision.message();
   }
 
-  /** Formats a cost. Proxies send unsigned numbers, which are capped at the largest signed one. */
+  /**
+   * Formats a cost. Proxies send unsigned numbers, which are capped at the largest signed number.
+   */
   private static String cost(long tokens) {
     return tokens == Long.MAX_VALUE ? "the cost, %s or more,".formatted(tokens) : "cost " + tokens;
   }
@@ -280,13 +284,13 @@ final class EnvoyAnswers {
   }
 
   /*
-   * If descriptors only check their buckets, or a cost exceeds its burst, the limiter decided on
-   * another cost than the request's. The remaining tokens of this decision differ from the outcomes
-   * of the charges, so the headers are made from the charges.
+   * If descriptors only check their buckets, or a cost exceeds its burst, the limiter decided on a
+   * cost that differs from the request's cost. The decision's remaining tokens are then wrong for
+   * the headers, so the headers are made from the charges.
    */
   /**
-   * Returns the headers for charges. If a failure rule decided, the headers contain the rule's
-   * word. If the remaining tokens are also unknown, the headers contain only the rule's word.
+   * Returns the response headers for charges. If a failure rule decided, a header names the rule.
+   * If the remaining tokens are unknown, no other header is set.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

@@ -43,9 +43,9 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Handles all gRPC requests, even for unknown methods. The deadline of a request applies if it is
- * shorter than the server's time-out. Refusals by the server become gRPC statuses. Other requests
- * pass unchanged.
+ * Handles all gRPC requests, even for unknown methods. A request times out after its {@code
+ * grpc-timeout}, at the latest after the server's time-out. Failures become gRPC statuses. Requests
+ * that are not gRPC pass unchanged.
  */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
@@ -97,7 +97,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
   }
 
-  /** Returns the headers of a response without a message; such headers are also the trailers. */
+  /** Returns the headers of a gRPC response without a message; they contain the gRPC status. */
   static ResponseHeaders trailers(Status status) {
     ResponseHeadersBuilder headers =
         ResponseHeaders.builder(HttpStatus.OK)
@@ -111,8 +111,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Percent-encodes a message as gRPC requires: the percent sign, and all characters except
-   * printable ASCII. Some clients show the encoded text.
+   * Percent-encodes an error message as gRPC requires: encodes the percent sign, and all characters
+   * except printable ASCII. Some clients show the message without decoding it.
    */
   private static String encoded(String text) {
     StringBuilder encoded = new StringBuilder(text.length());
@@ -127,12 +127,12 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
   }
 
   /**
-   * Converts failures to gRPC statuses. A proxy treats each such status as a failure of this
-   * service, and applies its own failure rule. So a failure never becomes a decision.
+   * Converts failures to gRPC statuses. If Envoy gets an error status, Envoy assumes that the rate
+   * limit service failed, and applies its own failure rule.
    */
   static final class GrpcStatuses {
 
-    /** The start of a class name, which libraries put at the beginning of messages. */
+    /** Finds the name of a Java class, which some libraries write into error messages. */
     private static final Pattern CLASS =
         Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
 
@@ -204,7 +204,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
           || cause instanceof ResponseCompleteException;
     }
 
-    /** Returns the status for a body that is not valid gRPC, so that the service was not called. */
+    /** Returns the status for a request that Armeria refused because its body is not valid gRPC. */
     static Status ofProtocol(Throwable failure) {
       Throwable cause = Exceptions.peel(failure);
       if (cause instanceof IndexOutOfBoundsException) {
@@ -233,7 +233,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
           });
     }
 
-    /** Logs the failure. Only the log contains the store's name. */
+    /** Logs a store failure. The returned status does not contain the store's name. */
     private static Status undecided(StoreException failure) {
       return Status.UNAVAILABLE.withDescription(
           "the store could not decide; %s (incident %s)"

@@ -127,7 +127,7 @@ final class JsonService implements HttpService {
     }
   }
 
-  /** Refuses half of a surrogate pair: JSON can escape it, but UTF-8 cannot encode it. */
+  /** Refuses half of a surrogate pair, which JSON can escape but UTF-8 cannot encode. */
   private static void requireUnicode(RateLimitRequestOrBuilder request) {
     if (!RequestMessages.isText(request)) {
       throw new BadRequest("found half of a surrogate pair, expected Unicode text");
@@ -148,7 +148,7 @@ final class JsonService implements HttpService {
   }
 
   /**
-   * Returns the message of protobuf's JSON parser, without class names and advice for programmers.
+   * Returns the message of protobuf's JSON parser; replaces a message that names a Java exception.
    */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
@@ -161,7 +161,7 @@ final class JsonService implements HttpService {
     ResponseHeadersBuilder headers =
         headers(passes ? HttpStatus.OK : HttpStatus.TOO_MANY_REQUESTS, MediaType.JSON);
     for (HeaderValue header : response.getResponseHeadersToAddList()) {
-      // The Content-Type header describes Envoy's own body, not the JSON.
+      // Envoy's Content-Type header describes the body for Envoy's client, not this JSON.
       if (!header.getKey().equals("content-type")) {
         headers.set(header.getKey(), header.getValue());
       }
@@ -210,8 +210,7 @@ final class JsonService implements HttpService {
   private static final class JsonShape {
 
     /**
-     * The deepest nesting: deeper than any valid request, and less deep than protobuf's parser
-     * allows.
+     * The deepest nesting of the JSON: deeper than in valid requests, less than protobuf allows.
      */
     private static final int DEEPEST = 32;
 
@@ -220,10 +219,7 @@ final class JsonService implements HttpService {
             .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(DEEPEST).build())
             .build();
 
-    /**
-     * Matches a number without an exponent, whose length bounds its value, or a word, such as a
-     * unit.
-     */
+    /** Matches a number of at most 20 characters without an exponent, or a word, such as a unit. */
     private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 
     private static final String OF_DESCRIPTORS = RateLimitDescriptor.getDescriptor().getFullName();
@@ -307,14 +303,12 @@ final class JsonService implements HttpService {
       }
     }
 
-    /**
-     * Whether a field is a wrapper type. JSON contains the value of a wrapper without an object.
-     */
+    /** Whether a field has a protobuf wrapper type, which JSON represents without an object. */
     private static boolean isWrapper(FieldDescriptor field) {
       return field.getMessageType().getFile().getPackage().equals("google.protobuf");
     }
 
-    /** Refuses an unknown word of an enum, which protobuf's parser would ignore. */
+    /** Refuses the name of an unknown enum value, which protobuf's parser would ignore. */
     private static void requireKnown(EnumDescriptor type, String field, String word) {
       if (type.findValueByName(word) == null && !word.matches("-?[0-9]+")) {
         throw new BadRequest(

@@ -17,7 +17,7 @@ import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Finds the limit that a descriptor names itself, without a rule. The name is the key of the
+ * Finds the limit whose name a descriptor contains; no rule is needed. The name is the key of the
  * descriptor's only entry, or the value of its first entry if the first key is {@code limit} or
  * {@code generic_key}. In a domain {@code d}, the limit {@code d.Name} takes precedence over {@code
  * Name}.
@@ -29,7 +29,8 @@ public final class NamedLimits {
   private NamedLimits() {}
 
   /**
-   * Returns the transaction that Envoy's door charges for a descriptor without a rule.
+   * Returns the transaction that Envoy's rate limit service charges for a descriptor without a
+   * rule.
    *
    * @return the transaction with a cost of 1; null if the descriptor names no limit, or its domain
    *     is mapped only by rules
@@ -48,8 +49,8 @@ public final class NamedLimits {
   }
 
   /**
-   * Returns the transaction even if the domain is mapped only by rules, or the limit has no
-   * default.
+   * Returns the transaction for a descriptor without a rule. Checks neither whether the domain is
+   * mapped only by rules, nor whether the limit has a default.
    */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
@@ -67,7 +68,7 @@ public final class NamedLimits {
         : Transaction.of(limits, limit.name(), id(limit, grouped(limit, sent)));
   }
 
-  /** Returns the values; addresses are replaced by their networks, as in a rule. */
+  /** Returns the values of entries; replaces IP addresses by their networks, as in a rule. */
   private static List<String> grouped(LimitName limit, List<DescriptorEntry> sent) {
     List<IdFormat> parts = limit.id().parts();
     List<String> values = new ArrayList<>(sent.size());
@@ -82,7 +83,7 @@ public final class NamedLimits {
     return values;
   }
 
-  /** Replaces addresses by their networks in a value, which can be a whole id of several parts. */
+  /** Replaces IP addresses by their networks in a value, which can be an id of several parts. */
   private static String groupedWithin(IdFormat format, String value) {
     if (format.parts().size() == 1) {
       return value;
@@ -99,7 +100,8 @@ public final class NamedLimits {
   }
 
   /**
-   * Returns the limit with this name. A configured limit takes precedence over a declared limit.
+   * Returns the limit {@code domain.name}; the limit {@code name} if {@code domain.name} is missing
+   * or not configured.
    */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
     LimitName ofDomain = limits.catalogue().find(domain + "." + name);
@@ -108,7 +110,7 @@ public final class NamedLimits {
     return isPlain ? plain : ofDomain;
   }
 
-  /** Joins values in order. Different lists of the same length never make the same id. */
+  /** Joins values to an id. Different lists of the same length never make the same id. */
   static String id(LimitName limit, List<String> values) {
     if (values.size() <= 1) {
       return JoinedIds.ofOne(String.join("", values));

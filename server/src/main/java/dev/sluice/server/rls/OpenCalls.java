@@ -14,22 +14,22 @@ import java.util.TreeSet;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A request is never charged less than it would be without settlements, since a request that is not
- * found here is charged in full. So this memory is allowed to forget requests, and does not keep a
- * request whose id is already in use.
+ * A request whose reservation is missing is charged in full at its end, so a lost reservation never
+ * makes a request cheaper. So this memory may drop reservations, and ignores a reservation whose
+ * request id is already in use.
  */
 
 /**
- * The reservations of proxies' requests that have not ended, in the memory of this server. All
- * ports share this memory, since a proxy can report the start and the end of a request to different
- * ports. Thread-safe; never blocks.
+ * The token reservations of requests that are in progress at proxies. All ports share this object,
+ * since a proxy can report the start and the end of a request to different ports. Thread-safe;
+ * never blocks.
  */
 public final class OpenCalls {
 
-  // The most requests in this memory; above, the oldest request is forgotten.
+  // The largest number of reservations; a new reservation beyond it evicts the oldest.
   private static final int MOST = 100_000;
 
-  // The most characters of a domain and a request id together.
+  // The largest total length of a domain and a request id, in characters.
   private static final int LONGEST_KEY = 256;
   private static final int LOOKED_AT = 2; // more than one, so that expired requests become fewer
 
@@ -43,9 +43,9 @@ public final class OpenCalls {
   private long added; // guarded by open
 
   /**
-   * Makes an empty memory.
+   * Makes an object without reservations.
    *
-   * @param meters the registry for the meter of this memory
+   * @param meters the registry for the counter of evicted reservations
    */
   public OpenCalls(MeterRegistry meters) {
     this(TimeSource.system(), MOST, meters);
@@ -61,11 +61,13 @@ public final class OpenCalls {
   }
 
   /**
-   * The values that are equal at the start and at the end of a request.
+   * The key of a reservation: values that the proxy sends both at the start and at the end of a
+   * request.
    *
    * @param bucket the key of the bucket, which identifies the limit and the id
-   * @param terms the quotas that the proxy sent; if the proxy sent none, the periods of the limit's
-   *     further buckets: if only some buckets were settled, the other buckets would not be charged
+   * @param terms the quotas that the proxy sent; if the proxy sent no quota, the periods of the
+   *     limit's quotas after the first, so that a settlement covers the same buckets as the
+   *     reservation
    * @param call the id of the request
    */
   record CallKey(String domain, String bucket, List<?> terms, String call) {
@@ -111,7 +113,7 @@ public final class OpenCalls {
     byEnd.remove(call);
   }
 
-  /** Removes and returns the receipt of a request; null if there is none. */
+  /** Removes and returns the receipt of a request; null if it is missing or expired. */
   @Nullable Receipt take(CallKey key) {
     OpenCall known;
     synchronized (open) {

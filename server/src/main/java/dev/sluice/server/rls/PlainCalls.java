@@ -34,10 +34,10 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
 /**
- * {@code ShouldRateLimit} in the form that almost all proxies use: over HTTP/2, with one message
- * that is not compressed. This class reads and answers such a call itself, since Armeria's gRPC
- * requests, calls and listeners would double its cost. Armeria handles all other calls, with the
- * same responses. Thread-safe; runs on event loops and never blocks.
+ * Serves {@code ShouldRateLimit} calls in the form that almost all proxies send: over HTTP/2, with
+ * one uncompressed message. Bypasses Armeria's gRPC classes, which would double the cost of a call.
+ * Armeria handles calls in all other forms, with the same responses. Thread-safe; runs on event
+ * loops and never blocks.
  */
 final class PlainCalls extends SimpleDecoratingHttpService {
 
@@ -49,7 +49,8 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   private static final String IDENTITY = "identity";
 
   /**
-   * The length of the prefix of a message: one byte for compression, four for the message's length.
+   * The length of a gRPC message's prefix in bytes: one for compression, four for the message
+   * length.
    */
   private static final int PREFIX = 5;
 
@@ -74,7 +75,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     this.meters = meters;
   }
 
-  /** Declares that the body arrives in pieces, and that the response is sent as a whole. */
+  /** Tells Armeria to stream the request body, and to send the response as a whole. */
   @Override
   public ExchangeType exchangeType(RoutingContext context) {
     return context.path().equals(PATH)
@@ -93,7 +94,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         : unwrap().serve(context, unread(request, body));
   }
 
-  /** Returns a request with an unread copy of the body, since Armeria reads the body itself. */
+  /** Returns a request whose body Armeria can read, since this class has read the original body. */
   private static HttpRequest unread(HttpRequest request, byte[] body) {
     return HttpRequest.of(request.headers(), HttpData.wrap(body));
   }
@@ -107,7 +108,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
   }
 
-  /** Whether a body is exactly one frame. Armeria reports the error of any other body. */
+  /** Whether a body is exactly one gRPC message. Armeria reports the error of any other body. */
   private static boolean isOneMessage(byte[] body) {
     return body.length >= PREFIX
         && body[0] == 0

@@ -43,7 +43,7 @@ import org.jspecify.annotations.Nullable;
 /** The gRPC service {@code ShouldRateLimit}. Thread-safe; runs on event loops and never blocks. */
 final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBase {
 
-  /** The name of gRPC in the audit log. */
+  /** The name that the audit log uses for gRPC requests. */
   static final String DOOR = "grpc";
 
   private final RateLimitRequests requests;
@@ -54,7 +54,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     this.meters = meters;
   }
 
-  /** Returns the service, which parses messages with {@link RequestMessages}. */
+  /** Returns the gRPC service; {@link RequestMessages} parses its requests. */
   ServerServiceDefinition definition() {
     MethodDescriptor<RateLimitRequest, RateLimitResponse> generated =
         RateLimitServiceGrpc.getShouldRateLimitMethod();
@@ -104,9 +104,9 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   }
 
   /**
-   * Decides on requests in Envoy's form. All descriptors of a request are one batch: either all are
-   * charged or none. Descriptors in shadow are charged separately, and never deny a request.
-   * Thread-safe; never blocks.
+   * Decides on requests of Envoy's rate limit protocol. All descriptors of a request are one batch:
+   * either all are charged or none. A descriptor whose limit is in shadow mode is charged
+   * separately, and never denies a request. Thread-safe; never blocks.
    */
   static final class RateLimitRequests {
 
@@ -114,7 +114,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     static final int MOST_DESCRIPTORS = 1000;
 
     /**
-     * How often the server tries to charge the remaining tokens, which other requests can spend
+     * The most attempts to charge tokens after a denial; other requests can spend these tokens
      * first.
      */
     private static final int ATTEMPTS = 3;
@@ -146,8 +146,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /**
      * Decides on a request.
      *
-     * @param door the door, for the audit log: grpc or http
-     * @param givenUp completes if nobody waits for the response any more
+     * @param door the protocol, for the audit log: grpc or http
+     * @param givenUp completes if the client no longer waits for the response
      * @throws BadRequest if the request lacks a field, or a value is out of range
      * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
      */
@@ -203,7 +203,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                     refunds.stream().map(DescriptorCharge::givenBack).toList())
                 .thenCompose(back -> charge(enforced, givenUp, whole -> {}));
       }
-      // Charged alone, so that no other descriptor can prevent the charge.
+      // A settlement without a reservation is charged alone, so that no other descriptor can deny
+      // it.
       for (DescriptorCharge one : inFull) {
         charged = charged.thenCombine(alone(one, givenUp), (a, b) -> null);
       }
@@ -222,7 +223,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           });
     }
 
-    /** Requires the permission for refunds; all doors require it. */
+    /** Checks that the caller may refund, if the request has negative hits. */
     private static void requireMayRefund(RateLimitRequest request, Caller caller) {
       for (int i = 0; i < request.getDescriptorsCount(); i++) {
         if (request.getDescriptors(i).getIsNegativeHits()) {
@@ -267,7 +268,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return counted(charge, "all", charge(List.of(charge), givenUp, whole -> {}));
     }
 
-    /** Counts the end of a request, when its charge has succeeded or failed. */
+    /** Counts a settlement in the metrics, after its charge has succeeded or failed. */
     private CompletionStage<Void> counted(
         DescriptorCharge charge, String charged, CompletionStage<Void> ended) {
       return !charge.settles() || charge.call() == null || charge.isProbe()
@@ -276,7 +277,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
               (nothing, failure) -> meters.settled(failure == null ? charged : "failed"));
     }
 
-    /** Charges a trial. A failure is ignored, so that it cannot fail the request. */
+    /** Charges a descriptor in shadow mode. A failure of this charge does not fail the request. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return alone(trial, givenUp)
           .exceptionally(
@@ -287,12 +288,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges all buckets or none. Afterwards also charges costs that do not fit, if their rule is
-     * for work that is already done.
+     * Charges all buckets or none. If a rule is for work that is already done, charges its cost
+     * even after a denial.
      *
-     * @param charges the charges, each bucket once; each charge receives its outcome
-     * @param givenUp completes if nobody waits for the response any more; a charge that was not yet
-     *     sent to the store is then dropped
+     * @param charges the charges, at most one for each bucket; this method sets their outcomes
+     * @param givenUp completes if the client no longer waits for the response; a charge that was
+     *     not yet sent to the store is then dropped
      * @param whole receives the decision on all charges; not called if a charge only checks its
      *     bucket, or a cost exceeds its burst
      */
@@ -349,7 +350,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
 
     /**
      * Removes and returns the receipt of the request that a settlement ends; null for a cost of 0,
-     * which settles nothing, since the proxy's report can have been unreadable.
+     * since a proxy also sends 0 if it could not read the request's true cost.
      */
     private @Nullable Receipt reserved(DescriptorCharge settlement) {
       OpenCalls.CallKey call = settlement.call();
@@ -357,8 +358,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Replaces a request's reserved tokens by its true cost. If a trial fails, the failure is
-     * ignored.
+     * Replaces the reserved tokens of a request by the true cost. Ignores a failure in shadow mode.
      */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
@@ -371,7 +371,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return settlement.isShadow() ? settled.exceptionally(failure -> null) : settled;
     }
 
-    /** Spends the costs, and keeps the receipts of requests that are to be settled at their end. */
+    /** Spends the costs, and stores the receipt of each request that is settled later. */
     private CompletionStage<Decision> spend(
         List<DescriptorCharge> charges, List<Transaction> transactions) {
       if (charges.stream().allMatch(charge -> charge.call() == null || charge.settles())) {
@@ -405,7 +405,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges the costs that did not fit. Does nothing if all costs fit, or a failure rule decided.
+     * Charges the denied costs of rules for work that is already done. Does nothing if all costs
+     * fit, or a failure rule decided.
      */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
@@ -442,7 +443,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
                 List<Transaction> again = new ArrayList<>();
                 for (int i = 0; i < charges.size(); i++) {
                   Decision part = decision.parts().get(i);
-                  // Of a limit with several quotas, the quotas that allowed the request have been
+                  // If a limit has several quotas, the quotas that allow the request are already
                   // charged.
                   boolean isCharged = part.quotas().stream().anyMatch(Decision::allowed);
                   if (part.denied() && !isCharged && part.remaining() > 0) {

@@ -22,11 +22,11 @@ import java.nio.charset.StandardCharsets;
 
 /*
  * Protobuf's own parser refuses a whole message if one string is not UTF-8, and a proxy's client
- * can choose such a string. A proxy with failure_mode_deny: false lets a request pass if its query
- * is refused. So this class reads the string as text that no id can contain: each unreadable
- * character becomes half of a surrogate pair. So only the descriptor with the unreadable string is
- * denied. Protobuf's parser is faster, so it is tried first, and this class reads only messages
- * that Protobuf's parser refuses.
+ * can choose such a string. A proxy with failure_mode_deny: false lets a request pass if the server
+ * returns an error. So this class replaces each invalid character by half of a surrogate pair,
+ * which no id can contain. So only the descriptor with the invalid string is denied. Protobuf's
+ * parser is faster, so it is tried first, and this class reads only messages that Protobuf's parser
+ * refuses.
  */
 /** Parses Envoy's requests from the protobuf format. */
 final class RequestMessages implements Marshaller<RateLimitRequest> {
@@ -62,9 +62,10 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
   /**
    * Reads a message.
    *
-   * @param bytes an array that ends with the message
+   * @param bytes an array that contains the message from {@code offset} to its end
    * @return the message; a descriptor that contained invalid UTF-8 is not {@linkplain #isText text}
-   * @throws BadRequest if the bytes are not a rate limit request, or its domain is not UTF-8
+   * @throws BadRequest if the bytes are not a rate limit request, or the request's domain is not
+   *     UTF-8
    */
   static RateLimitRequest read(byte[] bytes, int offset) {
     int length = bytes.length - offset;
@@ -160,7 +161,8 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
 
   /**
    * Refuses a descriptor with an unknown field, since an unknown field can change which bucket is
-   * charged and how much. Unknown fields elsewhere are ignored, so that newer proxies work.
+   * charged and how much. Unknown fields outside of descriptors are ignored, so that newer proxies
+   * work.
    *
    * @throws BadRequest if a descriptor has an unknown field
    */
@@ -191,7 +193,7 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
             .formatted(message, field));
   }
 
-  /** Reads the domain. Only the proxy's configuration sets the domain, not a client. */
+  /** Reads the domain, which the proxy's configuration sets; clients cannot change the domain. */
   private static String domain(ByteString bytes) {
     if (!bytes.isValidUtf8()) {
       throw new BadRequest("found a domain that is not text in UTF-8");

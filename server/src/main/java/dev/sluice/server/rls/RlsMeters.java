@@ -14,8 +14,8 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times the requests of proxies. The number of series is bounded: a proxy can create at
- * most {@value #MOST_DOMAINS}, and no label contains an id. Thread-safe; never blocks.
+ * Counts and times the requests of proxies. The number of metric series is bounded: labels contain
+ * at most {@value #MOST_DOMAINS} domains, and no id. Thread-safe; never blocks.
  */
 final class RlsMeters {
 
@@ -37,8 +37,8 @@ final class RlsMeters {
   }
 
   /**
-   * Counts a request as {@code ok} or {@code over_limit}. The request arrived at {@code startNanos}
-   * of {@link System#nanoTime}.
+   * Counts a request as {@code ok} or {@code over_limit}. {@code startNanos} is {@link
+   * System#nanoTime} at the arrival of the request.
    */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
@@ -69,7 +69,7 @@ final class RlsMeters {
     (known == null ? newDomain(domain) : known).increment();
   }
 
-  /** Counts a request that passes only because the door is in shadow. */
+  /** Counts a request that passes only because shadow mode is on. */
   void shadowed() {
     Counter.builder("sluice.rls.shadowed")
         .description("Requests of proxies that passed only in shadow mode")
@@ -78,10 +78,10 @@ final class RlsMeters {
   }
 
   /**
-   * Counts the end of a request that a rule settles.
+   * Counts the settlement of a request that has ended.
    *
-   * @param charged what was charged: the {@code difference} to the reservation; {@code all} without
-   *     a reservation; {@code failed} if the store did not answer
+   * @param charged {@code difference} if the reserved tokens were replaced by the true cost; {@code
+   *     all} if the request had no reservation; {@code failed} if the store did not answer
    */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")

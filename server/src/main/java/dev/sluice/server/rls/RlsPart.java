@@ -67,7 +67,7 @@ public final class RlsPart implements Part {
   private final Runnable ready;
 
   /**
-   * Makes the part. {@code ready} is called for health checks: it throws an exception if the server
+   * Makes the part. Health checks call {@code ready}, which throws an exception if the server
    * cannot decide now, and can block.
    */
   public RlsPart(
@@ -103,10 +103,7 @@ public final class RlsPart implements Part {
             new LateGrpc(this::reflection, Map.of(REFLECTION, Permission.A_NAME)), Reflection::new);
   }
 
-  /**
-   * Returns a part that serves the same requests as JSON, {@code POST /json}, for a port that
-   * serves HTTP too.
-   */
+  /** Returns a part that serves {@code POST /json}: Envoy's rate limit requests as JSON. */
   public Part json() {
     return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
   }
@@ -119,10 +116,9 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * Makes the reflection service, which describes all services made before it. The service runs
-   * outside of the event loop. On the event loop, Armeria would allow the next response before the
-   * current one is written, and gRPC's service would answer the same request twice. Outside of the
-   * event loop, the calls of a stream run one after another.
+   * Makes gRPC's reflection service, which describes all existing gRPC services. The reflection
+   * service does not run on an event loop. On an event loop, Armeria would ask for the next
+   * response before the current one is written, and gRPC's code would answer a request twice.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -141,7 +137,7 @@ public final class RlsPart implements Part {
         .build();
   }
 
-  /** Makes the services now, so that the first request does not wait for the services. */
+  /** Makes the gRPC services now, so that the first request does not wait. */
   @CanIgnoreReturnValue
   public CompletionStage<Void> prepare(Executor executor) {
     return grpc.make(executor).thenRun(() -> {});
@@ -153,11 +149,10 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * A gRPC service that is made when it is first needed. To make a gRPC service, Armeria generates
-   * code for Armeria's own messages, which took a third of the startup time of a server without
-   * gRPC clients.
+   * A gRPC service that is made for its first request. Armeria generates code for each gRPC
+   * service, which took a third of the startup time even of servers without gRPC clients.
    *
-   * <p>Thread-safe. The first requests wait for the service, without blocking their event loop.
+   * <p>Thread-safe. The first requests wait for the gRPC service without blocking an event loop.
    */
   static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded {
 
@@ -174,7 +169,7 @@ public final class RlsPart implements Part {
      * Describes a service that is not made yet.
      *
      * @param maker makes the service; blocks
-     * @param needs the permissions that callers need, by the full names of all methods
+     * @param needs the permission that callers need for each method; the keys are full method names
      */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
@@ -196,10 +191,10 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Returns false, so that Armeria does not cache paths. The cache would report the first
-     * client's spelling of a path for later requests. A gRPC error has the HTTP status 200, so its
-     * path would be cached: after one request for {@code //envoy.service…}, all later requests
-     * would be refused because of their path.
+     * Returns false, so that Armeria does not cache paths. For a cached path, Armeria reports the
+     * first client's spelling to all later requests. A gRPC error has the HTTP status 200, so
+     * Armeria would cache even a misspelled path: one request for {@code //envoy.service…} would
+     * make the server refuse all later requests.
      */
     @Override
     public boolean shouldCachePath(String path, @Nullable String query, Route route) {
@@ -212,8 +207,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Makes the service once, and returns a future for the service. Several callers can each pass
-     * an executor; the first task that runs makes the service.
+     * Makes the gRPC service once, and returns a future for it. If several callers pass executors,
+     * the first task that runs makes the service.
      */
     @CanIgnoreReturnValue
     CompletableFuture<GrpcService> make(Executor executor) {
@@ -256,8 +251,8 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Returns a type that streams requests. If Armeria collected the bodies, no budget would count
-     * them.
+     * Returns an exchange type with streamed requests. If Armeria collected request bodies, the
+     * memory budget would not count the bodies.
      */
     @Override
     public ExchangeType exchangeType(RoutingContext context) {
@@ -267,7 +262,7 @@ public final class RlsPart implements Part {
           : ExchangeType.REQUEST_STREAMING;
     }
 
-    /** Also finds the gRPC service itself, after it is made; reflection needs this service. */
+    /** Also finds the gRPC service inside this object; gRPC's reflection needs the gRPC service. */
     @Override
     public <T> @Nullable T as(Class<T> type) {
       T own = HttpServiceWithRoutes.super.as(type);
@@ -301,11 +296,11 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * The settings of Envoy's door.
+   * The settings of Envoy's rate limit service.
    *
    * @param headerNames the names of the three headers of {@link HeaderProfile#LEGACY}, for the
    *     limit, the remaining tokens and the reset; empty for the usual names
-   * @param shadow whether every request passes, so that denials are only counted
+   * @param shadow whether the server allows every request and only counts denials
    * @param nearLimit the share of a limit, from 0 to 1, above which hits are counted as near the
    *     limit
    */
@@ -341,7 +336,7 @@ public final class RlsPart implements Part {
       }
     }
 
-    /** Returns the default settings, with the headers of the IETF. */
+    /** Returns the default settings, with the IETF's {@code RateLimit} headers. */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
     }
@@ -355,8 +350,7 @@ public final class RlsPart implements Part {
 
   /**
    * gRPC's health check; it reports whether the server is ready. {@code Watch} is not implemented,
-   * which the protocol allows: the endless streams of many clients could not be bounded.
-   * Thread-safe.
+   * which the protocol allows, since each client would keep a stream open without end. Thread-safe.
    */
   static final class HealthService extends HealthGrpc.HealthImplBase {
 
@@ -386,7 +380,7 @@ public final class RlsPart implements Part {
                 .asRuntimeException());
         return;
       }
-      // A ping must not block an event loop.
+      // The check can ping the store, and must not block an event loop.
       ServiceRequestContext.current()
           .blockingTaskExecutor()
           .execute(

@@ -18,16 +18,16 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. The
- * denials beyond this number are counted in one further line. Thread-safe; never blocks.
+ * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. One
+ * more line reports how many denials were left out. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
-  /** The name of the log in messages and metrics. */
+  /** The names of the denial log in messages, metrics and threads. */
   public static final LogKind KIND =
       new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
-  /** The most lines of one limit in a second. */
+  /** The most log lines for one limit in a second. */
   static final int MOST_A_SECOND = 10;
 
   private static final Logger log = LoggerFactory.getLogger(DenialLog.class);
@@ -45,8 +45,8 @@ public final class DenialLog implements AutoCloseable {
   }
 
   /**
-   * Starts a log. Closing the log closes {@code lines}. {@code ids} returns the text that the log
-   * shows for an id, such as a hash.
+   * Starts a denial log, which writes to {@code lines} and closes {@code lines} at its end. {@code
+   * ids} converts an id to the text that the log shows, such as a hash.
    */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
@@ -79,7 +79,7 @@ public final class DenialLog implements AutoCloseable {
     return ids.apply(id);
   }
 
-  /** Reports the number of denials that were left out, for each second that has ended. */
+  /** Logs how many denials were left out of the log, for each second that has ended. */
   void tick() {
     long now = nanoTime.getAsLong();
     paces.forEach((source, pace) -> leftOut(source, pace.takeLeftOut(now, false)));
@@ -101,9 +101,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Reports the denials that were left out, and writes the queued lines. Blocks up to ten seconds.
-   */
+  /** Logs how many denials were left out, and writes the queued lines. Blocks up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();
@@ -139,7 +137,7 @@ public final class DenialLog implements AutoCloseable {
       return false;
     }
 
-    /** Returns the number of left-out denials to report; 0 if their second has not ended. */
+    /** Returns how many denials were left out in a second; 0 until this second has ended. */
     synchronized long takeLeftOut(long nowNanos, boolean always) {
       if (!always && nowNanos - startNanos < SECOND) {
         return 0;

@@ -23,13 +23,13 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Receives the denials of all doors, passes them to the {@linkplain DenialLog log of denials}, and
- * keeps the last denials of each id.
+ * Receives denials from all protocols of the server, writes them to the {@linkplain DenialLog
+ * denial log}, and keeps the last denials of each id.
  *
- * <p>Each door reports its denials itself, since only the door knows the request. The exception is
- * {@link #spent}: only the Redis protocol decides many spends at a time, and the limiter reports
- * the denials of these spends. The limiter also reports all allowed spends; this class adds up the
- * costs of a sample, to find the ids that are charged most, for the first {@link
+ * <p>The code of each protocol reports its denials, since only this code knows the request. One
+ * exception is {@link #spent}: the Redis protocol decides many spends at a time, and the limiter
+ * reports their denials. The limiter also reports all allowed spends. From a sample of these
+ * spends, this class finds the ids that are charged most, for the first {@link
  * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
  * Thread-safe; never blocks.
  */
@@ -37,7 +37,7 @@ public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** One in this many allowed spends is part of the sample. */
+  /** One of this number of allowed spends is part of the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
@@ -56,14 +56,14 @@ public final class Denials implements LimiterObserver {
     this.charged = keepsLast ? new TopDenied() : null;
   }
 
-  /** Returns a receiver that discards everything. */
+  /** Returns a receiver that discards all denials. */
   public static Denials none() {
     return NONE;
   }
 
   /**
-   * Returns a receiver that passes denials to a log, if any. With {@code keepsLast}, the receiver
-   * also keeps the last denials of each id, in bounded memory.
+   * Returns a receiver that writes denials to {@code log}, unless it is null. With {@code
+   * keepsLast}, the receiver also keeps the last denials of each id, in bounded memory.
    */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
@@ -99,31 +99,31 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Returns the text that the log shows for a canonical id: the id itself or its hash; empty
-   * without a log.
+   * Returns the text that the denial log shows for a canonical id: the id or its hash; empty if
+   * there is no denial log.
    */
   public String idInLog(String id) {
     return log == null ? "" : log.shown(id);
   }
 
-  /** Whether all denials are discarded, so that no door needs to report them. */
+  /** Whether this receiver discards all denials, so that callers need not report denials. */
   public boolean isOff() {
     return log == null && last == null;
   }
 
   /**
-   * What a door knows about a denied request, besides the decision.
+   * A denied request, as the code of its protocol knows it.
    *
    * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
-   * @param path the request's path without the query, null if the door does not know the path
+   * @param path the request's path without the query, null if the path is unknown
    * @param rule the file and line of the rule that matched, null for none
    */
   public record DeniedRequest(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
     /**
-     * Makes a request. Long texts are cut, since clients can have written the texts, and the server
-     * keeps many texts.
+     * Makes a request. Shortens long texts, since clients choose the texts and the server keeps
+     * many of them.
      */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
@@ -132,7 +132,7 @@ public final class Denials implements LimiterObserver {
     }
 
     /**
-     * Returns a request as a client or a proxy describes it, without the query.
+     * Returns a denied request; removes the query from {@code target}.
      *
      * @param method the method; null or empty if it is unknown
      * @param target the path, perhaps with a query; null or empty if it is unknown
@@ -149,7 +149,7 @@ public final class Denials implements LimiterObserver {
 
     private static final DeniedRequest RESP = at("resp");
 
-    /** Returns a request about which only the door is known. */
+    /** Returns a denied request of which only the protocol is known. */
     public static DeniedRequest at(String door) {
       return new DeniedRequest(door, null, null, null);
     }
@@ -174,7 +174,7 @@ public final class Denials implements LimiterObserver {
       String decidedBy,
       boolean penalized) {
 
-    /** Writes the denial as fields. {@code shownId} is the text to show for the id. */
+    /** Writes the denial as JSON fields. {@code shownId} is the text to write for the id. */
     public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
       json.writeStringField("at", at.toString());
       json.writeStringField("door", asked.door());
@@ -216,9 +216,9 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * Reports the denied parts of a decision; does nothing for an allowed request.
+   * Reports each denied transaction of a decision; does nothing if the request was allowed.
    *
-   * @param asked returns the request; called only for a denial
+   * @param asked returns the denied request; called only for a denial
    */
   public void report(Decision decision, Supplier<DeniedRequest> asked) {
     if (isOff() || decision.allowed()) {
@@ -336,7 +336,7 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    /** Calls a consumer once for each limit and id with a denial in this memory. */
+    /** Calls a consumer once for each limit and id of which this object keeps a denial. */
     void forEach(BiConsumer<String, String> each) {
       List<DeniedBucket> buckets;
       synchronized (this) {

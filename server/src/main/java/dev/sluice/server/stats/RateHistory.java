@@ -27,28 +27,28 @@ import org.slf4j.LoggerFactory;
 
 /**
  * The number of decisions in each second of the last minute, and in each five minutes of the last
- * day. The history reads the meters once a second, and adds no work to a decision.
+ * day. The history reads the server's metrics once a second, and adds no work to a decision.
  *
- * <p>Memory is bounded: each outcome that occurs takes 1.4 KB, so {@link #MOST_LIMITS} limits that
- * both allow and deny take 14 MB. Thread-safe; a method waits at most while the meters are read.
+ * <p>Memory is bounded: each outcome of each limit takes 1.4 KB, so {@link #MOST_LIMITS} limits
+ * that both allow and deny take 14 MB. Thread-safe; methods wait at most while the metrics are
+ * read.
  */
 public final class RateHistory implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(RateHistory.class);
 
-  /** How many seconds are kept. */
+  /** How many seconds the history covers second by second. */
   public static final int SECONDS = 60;
 
-  /** How many seconds one step of the last day covers. */
+  /** The length in seconds of one step in the history of the last day. */
   public static final int DAY_STEP_SECONDS = 300;
 
   /**
-   * How many steps are kept for the last day. The newest step is incomplete; the others cover a
-   * day.
+   * The number of steps in the history of the last day: the newest, incomplete step, and one day.
    */
   public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
-  /** The most limits with a history: the limits that decide first after startup. */
+  /** The most limits with a history; later limits have none until the server restarts. */
   public static final int MOST_LIMITS = 5_000;
 
   /** How long a limit counts as degraded after its last decision by a failure rule. */
@@ -85,8 +85,8 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Makes a history.
    *
-   * @param time the clock of the times that are shown
-   * @param nanos a monotonic clock for measuring, in nanoseconds
+   * @param time the clock for the times that {@link #degraded} returns
+   * @param nanos a monotonic clock in nanoseconds, for measuring periods
    */
   RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
@@ -94,7 +94,7 @@ public final class RateHistory implements AutoCloseable {
     this.nanos = nanos;
   }
 
-  /** Starts to read the meters, once a second, until the history is closed. */
+  /** Starts a history, which reads the metrics once a second until {@link #close}. */
   public static RateHistory start(MeterRegistry meters) {
     RateHistory history = new RateHistory(meters);
     Runnable sample = Periodic.task(log, "reading the rates of the last second", history::sample);
@@ -102,7 +102,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second. The counts of the second are the increase of the meters since the last call. */
+  /** Ends a second. The second's counts are the increase of the metrics since the last call. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -143,8 +143,8 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the limits for which a failure rule decided within the last minute, each with the start
-   * of this period. Pauses of less than a minute do not end the period.
+   * Returns the limits for which a failure rule decided within the last minute, each with the time
+   * since when failure rules have decided. A pause of less than a minute does not reset this time.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -205,15 +205,16 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the sums of the counts of the last {@link #SECONDS} whole seconds.
    *
-   * @return the sums of limits with decisions in these seconds, by name; an outcome that did not
-   *     occur is missing
+   * @return the sums by the limit's name and the outcome; limits and outcomes without decisions are
+   *     missing
    */
   public Map<String, Map<SpendOutcome, Long>> totals(Predicate<String> which) {
     return totals(which, one -> one.minute);
   }
 
   /**
-   * Returns the sums of the counts of the last steps of the day. The newest step has not ended.
+   * Returns the sums of the counts over the last {@code steps} steps. The newest step has not
+   * ended.
    *
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
    */
@@ -250,13 +251,13 @@ public final class RateHistory implements AutoCloseable {
         secondsOfStep, Rates.of(limit, series, one -> one.day, (step + 1) % DAY_STEPS).counts());
   }
 
-  /** Stops reading the meters; the counts are kept. */
+  /** Stops reading the metrics; the counts are kept. */
   @Override
   public void close() {
     clock.shutdownNow();
   }
 
-  /** The counts of one outcome of one limit. Guarded by the lock of the history. */
+  /** The counts of one outcome of one limit. Guarded by the lock of the {@link RateHistory}. */
   private static final class Series {
     private final SpendOutcome outcome;
     private int @Nullable [] ring; // null until the outcome occurs
@@ -269,8 +270,8 @@ public final class RateHistory implements AutoCloseable {
     }
 
     /**
-     * Clears the oldest counts; {@code step} is the new step of the day, or -1 if no new step
-     * begins.
+     * Clears the oldest counts for a new second; {@code step} is the new step of the day, or -1 if
+     * no step begins.
      */
     void begin(int second, int step) {
       if (ring != null) {
@@ -283,8 +284,7 @@ public final class RateHistory implements AutoCloseable {
     }
 
     /**
-     * Returns the sum of the counts of {@code steps} steps of the day; {@code step} is the last of
-     * them.
+     * Returns the sum of the counts in {@code steps} steps of the day, which end with {@code step}.
      */
     long sum(int step, int steps) {
       long sum = 0;
@@ -310,7 +310,7 @@ public final class RateHistory implements AutoCloseable {
   /**
    * The counts of one limit in the last day.
    *
-   * @param lastSeconds how many seconds the newest count covers; each other count covers {@link
+   * @param lastSeconds how many seconds the newest count covers; all older counts cover {@link
    *     RateHistory#DAY_STEP_SECONDS}
    * @param counts the counts by outcome, oldest first; an outcome that did not occur is missing
    */
@@ -358,8 +358,8 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * The outcome of a spend. A spend with the outcome {@link #ALLOWED} can also count as {@link
-   * #NEW_BUCKETS}.
+   * The outcome of a spend. An {@link #ALLOWED} spend is also counted under {@link #NEW_BUCKETS} if
+   * it adds a bucket to the store.
    */
   public enum SpendOutcome {
     /** The spend was allowed. */
@@ -368,9 +368,9 @@ public final class RateHistory implements AutoCloseable {
     DENIED("denied"),
     /** A limit in shadow mode would have allowed the spend. */
     SHADOW_ALLOWED("shadow_allowed"),
-    /** A limit in shadow mode would have denied the spend, which was allowed. */
+    /** A limit in shadow mode would have denied the spend, but shadow mode allowed it. */
     SHADOW_DENIED("shadow_denied"),
-    /** The spend took tokens from a full bucket, so the store had to add this bucket. */
+    /** The spend took tokens from a full bucket, which the store did not contain before. */
     NEW_BUCKETS("");
 
     private final String label;

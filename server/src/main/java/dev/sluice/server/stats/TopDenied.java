@@ -18,27 +18,27 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The ids that each limit denied most in the last minutes, in a period between {@link #WINDOW} and
- * twice this length. {@link Denials} uses a second object to count the ids that are charged most.
- * Ids are often personal data, so a server counts denials by id only if its operator enables this.
+ * The ids that each limit denied most in the last 5 to 10 minutes. {@link Denials} uses another
+ * object of this class to find the ids that are charged most. Ids are often personal data, so a
+ * server counts denials by id only if its operator enables this count.
  *
- * <p>Memory is bounded: {@link #COUNTERS} ids in each of two windows, for at most {@link
- * #MOST_LIMITS} limits. The ids take at most 3 MB with 40 characters each, and 18 MB with the
- * longest length, 1024 characters. Denials in shadow mode are not counted. Thread-safe; each count
- * takes a lock of its limit.
+ * <p>Memory is bounded: at most {@link #MOST_LIMITS} limits, two windows for each limit, and {@link
+ * #COUNTERS} ids in each window. All ids together take at most 3 MB if an id has 40 characters, and
+ * 18 MB if an id has 1024 characters, the longest length. Denials in shadow mode are not counted.
+ * Thread-safe; {@code count} locks the limit.
  */
 public final class TopDenied implements LimiterObserver {
 
   /**
-   * The length of a window in which denials are counted. The last complete window and the current
-   * window are reported together.
+   * The length of a counting window. {@link #top} reports the sum of the last complete window and
+   * the current window.
    */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
-  /** How many ids of a limit are reported. */
+  /** How many ids {@link #top} returns for a limit at most. */
   public static final int SHOWN = 20;
 
-  /** The most limits whose ids are counted: the limits with the first denials after startup. */
+  /** The most limits whose ids are counted: those limits that deny first after the startup. */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
@@ -72,7 +72,7 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  /** Adds a number to the count of an id. */
+  /** Adds {@code more} to the count of an id. */
   void count(String limit, String id, long more) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
@@ -155,8 +155,8 @@ public final class TopDenied implements LimiterObserver {
     }
 
     /**
-     * Adds the estimates of one window. An id without a counter in the other window can have
-     * uncounted denials in that window.
+     * Adds the estimates of the window {@code from} to {@code sums}. An id without a counter in the
+     * window {@code other} can have uncounted denials there.
      */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
@@ -177,12 +177,12 @@ public final class TopDenied implements LimiterObserver {
 
   /*
    * Space-Saving (Metwally, Agrawal, El Abbadi: "Efficient computation of frequent and top-k
-   * elements in data streams", 2005). There are m counters. If an item has a counter, the counter
-   * is incremented. An item without a counter takes over the counter with the smallest count, and
-   * this count becomes the error of the new item. After N items, a counter is never below the true
-   * count, and exceeds it by at most its error. No error exceeds N / m. Every item that occurred
-   * more than N / m times has a counter. Adding an item together with a number counts the item that
-   * many times.
+   * elements in data streams", 2005). The algorithm has m counters. If an item has a counter, the
+   * counter is incremented. An item without a counter takes over the counter with the smallest
+   * count, and this count becomes the item's error. A counter is never below the true count of its
+   * item, and exceeds the true count by at most the item's error. After N items, no error exceeds N
+   * / m, and every item that occurred more than N / m times has a counter. add(item, n) has the
+   * same effect as adding the item n times.
    */
 
   /** The most frequent items of a stream, in bounded memory. Not thread-safe. */
@@ -191,12 +191,12 @@ public final class TopDenied implements LimiterObserver {
     private final int capacity;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    /** Makes an empty object with this number of counters, at least 1. */
+    /** Makes an object for at most {@code capacity} counters, at least 1. */
     SpaceSaving(int capacity) {
       this.capacity = capacity;
     }
 
-    /** Counts an item. If the item has no counter, all counters are searched. */
+    /** Counts an item. Searches all counters if the item is new and no counter is free. */
     void add(String item, long more) {
       Counter known = counters.get(item);
       if (known != null) {

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * Statistics of a running server, for operators: rates of decisions, and ids that were denied most.
- */
+/** Statistics for a server's operators: how often each limit decides, and which ids it denies. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.stats;

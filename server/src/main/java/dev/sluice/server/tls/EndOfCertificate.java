@@ -17,9 +17,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Warns that the certificate in use will expire: once a day in its last two weeks, and once an hour
- * in its last day and after the expiry. Loading a certificate also logs a warning, so this class
- * first warns an hour or a day after the load.
+ * Warns that the server's certificate will expire: once a day in the certificate's last two weeks,
+ * and once an hour in the last day and after the expiry. The server also warns when it loads a
+ * certificate, so this class first warns an hour or a day after the load.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -56,7 +56,7 @@ public final class EndOfCertificate implements AutoCloseable {
    * Starts an hourly check, which runs until {@link #close}.
    *
    * @param current returns the certificate in use; must not block
-   * @param lasting wraps the task so that no exception ends the task
+   * @param lasting wraps the hourly task so that an exception does not end the checks
    */
   public static EndOfCertificate watch(
       TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
@@ -67,7 +67,7 @@ public final class EndOfCertificate implements AutoCloseable {
     return watch;
   }
 
-  /** Logs a warning if the next warning is due. */
+  /** Logs a warning if the certificate expires soon and the last warning is old enough. */
   synchronized void look() {
     Instant now = clock.instant();
     if (!current.get().end().equals(end)) { // loading the new certificate has logged a warning
@@ -84,7 +84,7 @@ public final class EndOfCertificate implements AutoCloseable {
     }
   }
 
-  /** Returns the warning for a certificate that ends soon or has ended; otherwise null. */
+  /** Returns the warning for a certificate that expires soon or has expired; otherwise null. */
   static @Nullable String warning(Instant end, Instant now) {
     if (now.isAfter(end)) {
       return "this certificate ended at %s; replace it".formatted(end);

@@ -15,18 +15,18 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
 /*
- * The JDK reads only keys in PKCS #8. An older form contains the key without the name of its
- * algorithm. So this class wraps the older form in PKCS #8, which is
+ * The JDK reads private keys only in PKCS #8. The older formats PKCS #1 and SEC 1 contain a key
+ * without the name of the algorithm. So this class wraps an older format in PKCS #8, which is
  *
  *   SEQUENCE { INTEGER 0, SEQUENCE { OID algorithm, parameters }, OCTET STRING { the older form } }
  *
- * The parameters of RSA are NULL. The parameters of EC are the curve, which the older form contains
- * under the tag [0].
+ * The algorithm parameters of RSA are NULL. The parameters of EC are the curve, which SEC 1
+ * contains under the tag [0].
  */
 
 /**
- * A private key as PEM without a password: PKCS #8, or the older forms PKCS #1 (RSA) and SEC 1
- * (EC). Stateless.
+ * Reads a private key in PEM without a password: in PKCS #8, or in the older formats PKCS #1 (RSA)
+ * and SEC 1 (EC). Stateless.
  */
 public final class PemKey {
 
@@ -50,8 +50,8 @@ public final class PemKey {
   /**
    * Reads the first RSA or EC key in the content of a PEM file.
    *
-   * @throws InvalidKeyException if there is no usable key; the message says what was found and what
-   *     to do
+   * @throws InvalidKeyException if the file has no usable key; the message says what was found and
+   *     what to do
    */
   public static PrivateKey read(byte[] pem) throws InvalidKeyException {
     Matcher block = BLOCK.matcher(new String(pem, StandardCharsets.ISO_8859_1));
@@ -86,7 +86,7 @@ public final class PemKey {
       try {
         return key(algorithm, der);
       } catch (GeneralSecurityException e) {
-        // can be a key of another kind
+        // The key can be for another algorithm.
       }
     }
     throw new InvalidKeyException(
@@ -125,7 +125,7 @@ public final class PemKey {
     return both;
   }
 
-  /** Returns the content of the value with the tag [0] in an EC key of SEC 1. */
+  /** Returns the curve of an EC key in SEC 1: the content of the value with the tag [0]. */
   private static byte[] curve(byte[] der) {
     int at = start(der, 0);
     while (at < der.length) {
@@ -139,7 +139,7 @@ public final class PemKey {
     throw new IllegalArgumentException("no curve");
   }
 
-  /** Returns the position where the content of the value at {@code at} begins. */
+  /** Returns the position of the content of the DER value that begins at {@code at}. */
   private static int start(byte[] der, int at) {
     int first = der[at + 1] & 0xFF;
     return at + 2 + (first < SHORT ? 0 : first & ~SHORT);

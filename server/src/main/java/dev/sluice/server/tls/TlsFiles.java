@@ -24,11 +24,11 @@ import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The server's certificate, its key, and the authorities that sign client certificates, as PEM
- * files. If a file changes, all files are replaced together or not at all.
+ * The PEM files with the server's certificate, the certificate's key, and the authorities that sign
+ * client certificates. After a change, the server applies all files or none.
  *
- * <p>Thread-safe. An expired certificate is refused when it is loaded. A certificate that expires
- * while the server runs stays in use, with a warning.
+ * <p>Thread-safe. The server does not load an expired certificate. A certificate that expires while
+ * the server runs stays in use, and the server logs warnings.
  */
 public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
@@ -40,7 +40,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   private final Clock clock;
   private volatile @Nullable Seen last;
 
-  /** The last contents that were read without an error. */
+  /** The last valid contents of the files, and the identity made from these contents. */
   private record Seen(List<byte[]> contents, TlsIdentity identity) {
 
     boolean isOf(List<byte[]> others) {
@@ -54,12 +54,12 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Sets the files' paths. Reads no file.
+   * Makes an object for files with these paths; does not read the files.
    *
    * @param certificate a PEM file with the server's certificate, followed by the intermediate
    *     certificates
    * @param key a PEM file with the key of the server's certificate, without a password
-   * @param clients the client certificates to accept; null if the server asks clients for none
+   * @param clients the client certificates to accept; null if the server asks for no certificates
    */
   public TlsFiles(Path certificate, Path key, @Nullable ClientCertificates clients) {
     this(certificate, key, clients, Clock.systemUTC());
@@ -72,12 +72,12 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     this.clock = clock;
   }
 
-  /** Whether only clients with a certificate of a known authority can connect. */
+  /** Whether every client must send a certificate that a configured authority has signed. */
   public boolean requiresClientCertificates() {
     return clients != null && clients.required();
   }
 
-  /** Whether a client certificate is optional or required. */
+  /** Whether the server asks clients for a certificate, which can be optional. */
   public boolean asksForClientCertificates() {
     return clients != null;
   }
@@ -146,8 +146,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Returns the authorities whose certificates are valid now. An authority that is not valid causes
-   * a warning. If no authority is valid, the file has a mistake.
+   * Returns the authorities whose certificates are valid now. Reports a warning for each other
+   * authority, or a mistake if no authority is valid.
    */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
@@ -261,9 +261,9 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     private PemCertificates() {}
 
     /**
-     * Reads all certificates in the content of a PEM file, in their order.
+     * Reads all certificates in the content of a PEM file, in the order of the file.
      *
-     * @throws CertificateException if there is no certificate, or a certificate is damaged; the
+     * @throws CertificateException if the content has no certificate, or a damaged certificate; the
      *     message says what to do
      */
     public static List<X509Certificate> read(byte[] pem) throws CertificateException {

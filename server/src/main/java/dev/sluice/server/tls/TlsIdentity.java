@@ -40,9 +40,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The server's certificate, and the authorities whose client certificates the server trusts, from
- * one generation of the files. Supports only TLS 1.2 and 1.3. Immutable and thread-safe.
+ * one version of the TLS files. Supports only TLS 1.2 and 1.3. Immutable and thread-safe.
  *
- * <p>Each generation has its own TLS contexts, so a client cannot resume a session that began with
+ * <p>Each object has its own TLS contexts, so a client cannot resume a TLS session that began with
  * a replaced certificate or authority.
  */
 public final class TlsIdentity {
@@ -100,25 +100,25 @@ public final class TlsIdentity {
     return leaf.getNotAfter().toInstant();
   }
 
-  /** Makes the handler of one connection. */
+  /** Makes the TLS handler for a connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
-    // By default, a handler keeps the network buffers of an incomplete TLS record. Each buffer
-    // takes 512 bytes or more, even for a single byte, so the handler merges the bytes.
+    // By default, a TLS handler keeps all network buffers of an incomplete TLS record, each of 512
+    // bytes or more, even for a single byte. This handler copies the bytes to one buffer.
     handler.setCumulator(ByteToMessageDecoder.MERGE_CUMULATOR);
     return handler;
   }
 
   /**
-   * Encrypts the connections of one door. A new connection gets the certificate that is in use at
-   * that moment, and keeps this certificate. Thread-safe.
+   * Encrypts the connections of a port. A connection keeps the certificate that was in use when the
+   * client connected. Thread-safe.
    */
   public static final class Tls {
 
     private final Supplier<TlsIdentity> current;
 
     /**
-     * Makes the TLS of a door. {@code current} returns the certificate in use, and must not block.
+     * Makes the TLS of a port. {@code current} returns the certificate in use, and must not block.
      */
     public Tls(Supplier<TlsIdentity> current) {
       this.current = current;
@@ -131,7 +131,8 @@ public final class TlsIdentity {
 
     /**
      * Encrypts a connection that was just accepted. With {@code speaksHttp}, the TLS handshake
-     * offers HTTP/2 and HTTP/1.1. Handlers that are already in the pipeline get decrypted bytes.
+     * offers HTTP/2 and HTTP/1.1. Handlers that are already in the channel's pipeline get decrypted
+     * bytes.
      */
     public void encrypt(Channel channel, boolean speaksHttp) {
       SslHandler handler = current.get().handler(channel, speaksHttp);
@@ -139,8 +140,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns the TLS session of a request's connection, null without TLS. Armeria has no reference
-     * to the session, since the pipeline decrypts the bytes before Armeria reads them.
+     * Returns the TLS session of a request's connection, null without TLS. Armeria does not know
+     * the TLS session, since Armeria reads bytes that are already decrypted.
      */
     public static @Nullable SSLSession session(ServiceRequestContext context) {
       Channel channel = context.log().partial().channel();
@@ -150,9 +151,9 @@ public final class TlsIdentity {
   }
 
   /**
-   * Trusts the same client certificates as the JDK. If a certificate is refused, this class gives
-   * the reason to the native library (OpenSSL). Without a reason, OpenSSL would send the client the
-   * alert "internal error", which looks like a fault of the server. Thread-safe.
+   * Trusts the same client certificates as the JDK. If the JDK refuses a certificate, this class
+   * passes the reason to OpenSSL, the native TLS library. Without a reason, OpenSSL would send the
+   * client the alert "internal error", which looks like a bug of the server. Thread-safe.
    */
   static final class ClientTrust extends X509ExtendedTrustManager {
 
@@ -186,7 +187,7 @@ public final class TlsIdentity {
       }
     }
 
-    /** A check by the JDK. */
+    /** A check of a client certificate by the JDK. */
     private interface Check {
       void run() throws CertificateException;
     }
@@ -201,8 +202,8 @@ public final class TlsIdentity {
     }
 
     /**
-     * Returns OpenSSL's code for a refusal; 0 if OpenSSL can find the reason in the exception
-     * itself, for example for an expired certificate.
+     * Returns OpenSSL's code for the reason of a refusal; 0 if OpenSSL finds the reason in the
+     * exception, for example for an expired certificate.
      */
     private static int reason(CertificateException failure) {
       boolean isPlain = true;

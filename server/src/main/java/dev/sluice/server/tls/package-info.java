@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** TLS for every door: certificate files, TLS contexts, and checks of client certificates. */
+/** TLS for all ports: certificate files, TLS contexts, and checks of client certificates. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.tls;

@@ -20,7 +20,8 @@ import org.springframework.boot.autoconfigure.ImportAutoConfiguration;
  * dev.sluice.Limiter}, {@link dev.sluice.AsyncLimiter}, {@link dev.sluice.limit.CurrentLimits}.
  *
  * <p>Requires {@code sluice-spring-boot-starter}, with Spring Boot 3.5 or 4. Test methods that
- * share a context also share its buckets and its clock, so these methods must not run in parallel.
+ * share an application context share the buckets and the clock, so these methods must not run in
+ * parallel.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)

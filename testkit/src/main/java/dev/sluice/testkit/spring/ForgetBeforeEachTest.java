@@ -6,14 +6,14 @@ import org.springframework.test.context.TestContext;
 import org.springframework.test.context.TestExecutionListener;
 
 /**
- * A listener that fills all buckets before each test method. The file {@code spring.factories}
- * registers this listener.
+ * A Spring test listener that fills all buckets before each test method. The file {@code
+ * spring.factories} registers this class.
  */
 final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
 
   /**
-   * Returns an order that runs this listener before all listeners that prepare a test, for example
-   * with SQL scripts.
+   * Returns the highest precedence, so that this listener runs before all listeners that prepare a
+   * test, for example with SQL scripts.
    */
   @Override
   public int getOrder() {

@@ -13,8 +13,9 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
 
 /**
  * Starts a slice of a Spring Boot application for a test. The slice contains the limits of the
- * application, and the beans whose {@code @RateLimited} methods the test calls. It contains no
- * other component and no other auto-configuration, so it needs no server, no database and no Redis.
+ * application, and the beans whose {@code @RateLimited} methods the test calls. The slice contains
+ * no other component and no other auto-configuration, so the test needs no server, no database and
+ * no Redis.
  *
  * <pre>{@code
  * @SluiceTest(Orders.class)
@@ -29,8 +30,8 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }</pre>
  *
  * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the other
- * beans that a component needs as in any Spring test: with {@code @Import},
- * {@code @TestConfiguration} or a mock bean.
+ * beans that a component needs as in any Spring test: with {@code @Import}, {@code
+ * @TestConfiguration} or a mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
@@ -44,7 +45,7 @@ public @interface SluiceTest {
   /**
    * Returns the components of the application that become beans.
    *
-   * @return the classes in any order; empty for a test of the limits alone
+   * @return the classes in any order; empty for a test of only the limits
    */
   Class<?>[] value() default {};
 

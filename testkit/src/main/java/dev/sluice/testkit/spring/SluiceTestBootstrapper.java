@@ -6,7 +6,7 @@ import org.springframework.boot.test.context.SpringBootTestContextBootstrapper;
 import org.springframework.core.annotation.MergedAnnotations;
 import org.springframework.core.annotation.MergedAnnotations.SearchStrategy;
 
-/** Finds the application of a {@link SluiceTest} and the application's properties. */
+/** Finds the application of a {@link SluiceTest}, and reads {@link SluiceTest#properties}. */
 final class SluiceTestBootstrapper extends SpringBootTestContextBootstrapper {
 
   @Override

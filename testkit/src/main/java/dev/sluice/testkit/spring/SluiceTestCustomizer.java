@@ -18,8 +18,8 @@ import org.springframework.test.context.MergedContextConfiguration;
 import org.springframework.test.context.TestContextAnnotationUtils;
 
 /**
- * Reduces the application context to the slice of a {@link SluiceTest}: the scan finds no
- * components, and only the auto-configurations that {@link AutoConfigureSluice} imports are run.
+ * Reduces the application context to the slice of a {@link SluiceTest}: Spring's component scan
+ * finds nothing, and only the auto-configurations of {@link AutoConfigureSluice} run.
  *
  * @param components the component classes that the test lists; tests with equal lists share a
  *     context
@@ -36,7 +36,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
         .register(components.toArray(Class<?>[]::new));
   }
 
-  /** The factory of the customizer, registered in Spring's factories file. */
+  /** Makes the customizer; Spring finds this class through the file {@code spring.factories}. */
   static final class Factory implements ContextCustomizerFactory {
 
     @Override
@@ -48,7 +48,7 @@ record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomi
     }
   }
 
-  /** Excludes every component that a scan finds. All instances are equal. */
+  /** Excludes all components from Spring's scan. All instances are equal. */
   private static final class Nothing extends TypeExcludeFilter {
 
     @Override

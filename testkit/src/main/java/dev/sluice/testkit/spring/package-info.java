@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Annotations for tests of Spring Boot applications. The tests use the application's limits and a
- * clock that stands still.
+ * Annotations for tests of Spring Boot applications that use the application's limits and a clock
+ * that stands still.
  */
 @NullMarked
 @CheckReturnValue

@@ -6,7 +6,7 @@ package dev.sluice.testkit.web;
  */
 interface AbortingClient extends AutoCloseable {
 
-  /** Sends a GET request for a path below the application's prefix. */
+  /** Sends a GET request; {@code path} is relative to {@link FilteredSite#prefix}. */
   Exchange get(String path) throws Exception;
 
   /** Sends the header of a POST request. The body of the request never arrives. */
@@ -19,12 +19,12 @@ interface AbortingClient extends AutoCloseable {
   interface Exchange {
 
     /**
-     * Waits for the status of the response. Returns 0 if the server ends the exchange without a
-     * response.
+     * Waits for the status of the response. Returns 0 if the server closes the stream or the
+     * connection without a response.
      */
     int status() throws Exception;
 
-    /** Aborts the request: resets the stream, or the connection with HTTP/1.1. */
+    /** Aborts the request: resets the HTTP/2 stream or the HTTP/1.1 connection. */
     void abort() throws Exception;
   }
 }

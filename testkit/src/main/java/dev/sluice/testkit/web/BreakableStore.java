@@ -10,10 +10,7 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/**
- * A memory store that fails when a test wants it. It fails only in ways that the contract of stores
- * permits.
- */
+/** A memory store that a test can make fail with a {@link StoreException}. */
 final class BreakableStore implements BucketStore {
 
   private final BucketStore memory;
@@ -28,7 +25,7 @@ final class BreakableStore implements BucketStore {
     breakAfter(0);
   }
 
-  /** Lets {@code more} further calls succeed, and all calls after them fail. */
+  /** Lets {@code more} calls succeed, and makes all later calls fail. */
   void breakAfter(int more) {
     breaksAfter = calls.get() + more;
   }

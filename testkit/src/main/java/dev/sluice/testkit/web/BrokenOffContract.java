@@ -18,18 +18,19 @@ import org.junit.jupiter.params.provider.ValueSource;
 
 /**
  * JUnit tests over real HTTP/1.1 and HTTP/2 in which a client aborts while the application still
- * processes the request. The token stays spent, since the result of the processing is unknown.
+ * processes the request. The filter must leave the token spent until the application's result is
+ * known.
  *
- * <p>The test of a filter extends this class and starts a server. The application behind the filter
- * must do the following:
+ * <p>To test a filter, extend this class and start a server. The application behind the filter must
+ * do the following:
  *
  * <ul>
- *   <li>on {@code /check} and {@code /attack}, announce the request as a {@link HeldRequest} and
- *       process it asynchronously. With {@code committed=N}, send the status {@code N} and an event
- *       first. With {@code then=T}, block the thread of the request, if the server has one. When
- *       the test ends the request, do what {@code T} demands: read the whole body ({@code read}),
- *       send an error ({@code send-error}), send a body at once ({@code flush}), or only set the
- *       status ({@code set}).
+ *   <li>on {@code /check} and {@code /attack}, pass a {@link HeldRequest} to {@link
+ *       HeldRequests#arrived} and process the request asynchronously. With {@code committed=N},
+ *       first send the status {@code N} and a server-sent event. With {@code then=T}, block the
+ *       thread of the request, if the server has one. When the test ends the request, {@code T}
+ *       says what to do: read the whole body ({@code read}), send an error ({@code send-error}),
+ *       send a body at once ({@code flush}), or only set the status ({@code set}).
  *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
@@ -40,9 +41,9 @@ public abstract class BrokenOffContract {
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
   /**
-   * Creates the contract for a subclass that tests a filter.
+   * For subclasses, which test a filter with one protocol.
    *
-   * @param protocol the protocol of the clients
+   * @param protocol the protocol with which the tests send requests
    */
   protected BrokenOffContract(FilterProtocol protocol) {
     this.protocol = protocol;
@@ -52,8 +53,8 @@ public abstract class BrokenOffContract {
    * Starts a server whose application is behind a filter. A test calls this method at most once,
    * and the contract closes the server.
    *
-   * @param setup the parts of the filter
-   * @param requests receives the held requests
+   * @param setup the settings of the filter
+   * @param requests receives the requests that the application processes
    * @return the running server
    * @throws Exception if the server does not start
    */
@@ -77,7 +78,7 @@ public abstract class BrokenOffContract {
     return run.remaining("PerKey", "good");
   }
 
-  /** Sends another request, so that the server has time to process the earlier requests. */
+  /** Sends a request to {@code /other}, so that the server has time for earlier requests. */
   private void anotherRequest() {
     assertThat(run.get("/other").statusCode()).isEqualTo(200);
   }
@@ -176,8 +177,8 @@ public abstract class BrokenOffContract {
   }
 
   /**
-   * The attack: a client sends 300 attempts to log in, and aborts each while the application checks
-   * the password.
+   * The attack: a client sends 300 login attempts, and aborts each attempt while the application
+   * checks the password.
    */
   @Test
   final void attempts_thatAreBrokenOff_areLimitedLikeOthers() throws Exception {

@@ -21,9 +21,9 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.EnumSource;
 
 /**
- * Rules of the client's address. The peer 127.0.0.1 and all addresses in 10.0.0.0/8 are trusted
- * proxies. A trusted proxy appends the address of its own peer to the header. All text to the left
- * of this address can come from the client.
+ * Tests of how a filter finds the client's address. The proxy at 127.0.0.1 and all proxies in
+ * 10.0.0.0/8 are trusted. A trusted proxy appends the address from which it got the request to the
+ * header. A client can forge all text to the left of this address.
  */
 interface ClientAddressRules extends FilterRules {
 
@@ -39,7 +39,7 @@ interface ClientAddressRules extends FilterRules {
             Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
   }
 
-  /** Sends a request, and returns the id that was charged for it. */
+  /** Sends a request, and returns the id that the filter charged for the request. */
   private String client(String... headerLines) throws Exception {
     run().time().advance(Duration.ofMinutes(1)); // all earlier charges have refilled
     int before = run().decisions().size();
@@ -49,7 +49,7 @@ interface ClientAddressRules extends FilterRules {
     return Objects.requireNonNull(decisions.get(before).transaction()).id();
   }
 
-  /** Checks several rows. A row consists of the value of the header and the expected client. */
+  /** Checks several rows, each with a header value and the client address to be found. */
   private void check(ProxyHeader header, String... rows) throws Exception {
     startBehind(header);
     for (String row : rows) {
@@ -87,13 +87,13 @@ interface ClientAddressRules extends FilterRules {
         "::ffff:192.0.2.1                       | 192.0.2.1",
         "[::ffff:c000:201]:80                   | 192.0.2.1",
         "10.9.9.9                               | 10.9.9.9",
-        // Spoofed: the client itself sent the addresses on the left.
+        // Spoofed headers: the client has sent the addresses on the left.
         "6.6.6.6, 192.0.2.1                     | 192.0.2.1",
         "10.6.6.6, 192.0.2.1                    | 192.0.2.1",
         "6.6.6.6, 192.0.2.1, 10.1.2.3           | 192.0.2.1",
         "127.0.0.1, 192.0.2.1                   | 192.0.2.1",
         "\"6.6.6.6, 192.0.2.1                   | 192.0.2.1",
-        // If a proxy does not report the address of its client, the proxy is taken for the client.
+        // If a proxy does not report its client's address, the proxy counts as the client.
         "6.6.6.6, unknown                       | 127.0.0.1",
         "6.6.6.6, unknown, 10.1.2.3             | 10.1.2.3",
         "6.6.6.6, _hidden                       | 127.0.0.1",
@@ -215,7 +215,8 @@ interface ClientAddressRules extends FilterRules {
   }
 
   /**
-   * Whatever header the client sends, the id is the address that the trusted proxy has appended.
+   * Whatever header the client sends, the filter must find the address that the trusted proxy
+   * appended.
    */
   @ParameterizedTest
   @EnumSource

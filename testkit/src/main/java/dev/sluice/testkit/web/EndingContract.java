@@ -14,19 +14,20 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 /**
  * JUnit tests over real HTTP/1.1 and HTTP/2 of rules that count only some outcomes. The tests cover
- * every way in which a request can end while its client waits.
+ * all ways in which a request can end while the client waits.
  *
- * <p>The test of a filter extends this class and starts a server. The application behind the filter
- * must do the following:
+ * <p>To test a filter, extend this class and start a server. The application behind the filter must
+ * do the following:
  *
  * <ul>
- *   <li>on {@code /end?how=H}, end a request that is handled asynchronously, with the status of the
- *       query parameter {@code status}, by default 401. {@code complete} ends the request with this
- *       status, {@code no-status} sets no status, and {@code redirect} redirects with a 302. {@code
- *       events} sends three server-sent events with a 200, and {@code throw} throws an exception.
- *       {@code time-out} lets the request time out in the server or the framework. {@code
- *       time-out-answered} does the same, but the framework responds with the status. {@code
- *       sent-then-time-out} sends the status and then lets the request time out.
+ *   <li>on {@code /end?how=H}, handle the request asynchronously, and end it as {@code H} says. The
+ *       status is the query parameter {@code status}, by default 401. {@code complete} ends the
+ *       request with the status, {@code no-status} sets no status, and {@code redirect} redirects
+ *       with a 302. {@code events} sends three server-sent events with a 200, and {@code throw}
+ *       throws an exception. {@code time-out} lets the request time out in the server or the
+ *       framework. {@code time-out-answered} lets the request time out, and the framework responds
+ *       with the status. {@code sent-then-time-out} sends the status and then lets the request time
+ *       out.
  *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
@@ -36,9 +37,9 @@ public abstract class EndingContract {
   private final FilterRun run = new FilterRun(this::start);
 
   /**
-   * Creates the contract for a subclass that tests a filter.
+   * For subclasses, which test a filter with one protocol.
    *
-   * @param protocol the protocol of the clients
+   * @param protocol the protocol with which the tests send requests
    */
   protected EndingContract(FilterProtocol protocol) {
     this.protocol = protocol;
@@ -48,18 +49,18 @@ public abstract class EndingContract {
    * Starts a server whose application is behind a filter. A test calls this method at most once,
    * and the contract closes the server.
    *
-   * @param setup the parts of the filter
+   * @param setup the settings of the filter
    * @return the running server
    * @throws Exception if the server does not start
    */
   protected abstract FilteredSite start(FilterSetup setup) throws Exception;
 
   /**
-   * Asserts which of three rules count a request that ended in a certain way: a rule for 401, a
-   * rule for 500 and 503, and a rule for all outcomes except success. A subclass calls this method
-   * for endings that exist only in its framework.
+   * Sends a request, and asserts which of three rules count it: a rule for 401, a rule for 500 and
+   * 503, and a rule for all outcomes except success. A subclass can call this method for ways of
+   * ending that exist only in one framework.
    *
-   * @param path the path below the application's prefix
+   * @param path the path, relative to {@link FilteredSite#prefix}
    * @param status the status that the client receives
    * @param of401 whether the token of a rule that counts 401 stays spent
    * @param of500 whether the token of a rule that counts 500 and 503 stays spent
@@ -77,8 +78,8 @@ public abstract class EndingContract {
         Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).build());
     try (AbortingClient client = protocol.client(run.site())) {
       assertThat(client.get(path).status()).isEqualTo(status);
-      // Asserts this before the client closes the connection, since closing could end the request
-      // in another way.
+      // The assertions run before the client closes the connection, since closing could end the
+      // request in another way.
       await()
           .atMost(Duration.ofMinutes(1))
           .untilAsserted(
@@ -105,7 +106,7 @@ public abstract class EndingContract {
     "/end?how=redirect                   , 302, false, false, true",
     "/end?how=events                     , 200, false, false, false",
     "/end?how=throw                      , 500, false, true,  true",
-    // The result of the processing is unknown, so all tokens stay spent.
+    // The application's result is unknown, so all tokens stay spent.
     "/end?how=time-out                   , 500, true,  true,  true",
     "/end?how=time-out-answered&status=503, 503, true,  true,  true",
     "/end?how=sent-then-time-out         , 401, true,  false, true",

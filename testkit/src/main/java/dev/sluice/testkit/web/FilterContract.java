@@ -7,15 +7,15 @@ import org.junit.jupiter.api.AfterEach;
  * The contract of every filter that applies the rules of {@code sluice-web}, as JUnit tests over
  * real HTTP with a manual clock.
  *
- * <p>The test of a filter extends this class and starts a server. The application behind the filter
- * must do the following on every path:
+ * <p>To test a filter, extend this class and start a server. The application behind the filter must
+ * do the following on every path:
  *
  * <ul>
  *   <li>respond with the body {@code page} and with the status in the query parameter {@code
  *       status}, by default 200;
- *   <li>also read {@code status} from a form in the body, after the filter has run;
- *   <li>before the filter runs, take the value of the header {@code X-Test-User} as the name of the
- *       authenticated user;
+ *   <li>also accept {@code status} from a form in the body, which the filter must not have read;
+ *   <li>before the filter runs, authenticate the user whose name is in the header {@code
+ *       X-Test-User};
  *   <li>on the path {@code /crash}, throw an exception instead of responding.
  * </ul>
  */
@@ -36,7 +36,7 @@ public abstract class FilterContract
    * Starts a server whose application is behind a filter. A test calls this method at most once,
    * and the contract closes the server.
    *
-   * @param setup the parts of the filter
+   * @param setup the settings of the filter
    * @return the running server
    * @throws Exception if the server does not start
    */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** A protocol with which a filter is tested. Each protocol has a client that can abort requests. */
+/** The HTTP version with which the tests of a filter send requests. */
 public enum FilterProtocol {
   /** HTTP/1.1, with a separate connection for each request. */
   HTTP_1_1 {
@@ -11,7 +11,7 @@ public enum FilterProtocol {
     }
   },
   /**
-   * HTTP/2 in cleartext, with one connection. The client requires {@code
+   * HTTP/2 without TLS, with one connection. Requires {@code
    * org.eclipse.jetty.http2:jetty-http2-client} on the class path.
    */
   HTTP_2 {

@@ -4,6 +4,6 @@ package dev.sluice.testkit.web;
 /** A group of tests of {@link FilterContract}. */
 interface FilterRules {
 
-  /** Returns the running test with its clock, its limits and its server. */
+  /** Returns the clock, the limits and the server of the current test. */
   FilterRun run();
 }

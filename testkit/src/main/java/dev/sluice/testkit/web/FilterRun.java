@@ -31,13 +31,10 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The parts of one test of the contract: a clock, limits, a store that can fail, and the server
- * under test.
- */
+/** The objects of one test of a filter: a clock, limits, a store that can fail, and the server. */
 final class FilterRun implements AutoCloseable {
 
-  /** The client address of the tests. */
+  /** The IP address from which the tests send requests. */
   static final String LOCAL = "127.0.0.1";
 
   private final HttpClient client =
@@ -54,7 +51,7 @@ final class FilterRun implements AutoCloseable {
     this.starter = starter;
   }
 
-  /** Starts a server. */
+  /** Starts the server with the filter under test. */
   interface Starter {
     FilteredSite start(FilterSetup setup) throws Exception;
   }
@@ -88,7 +85,7 @@ final class FilterRun implements AutoCloseable {
     return store;
   }
 
-  /** Returns the decisions on all spends so far, in order. */
+  /** Returns the decisions on all spends since the start of the test, in order. */
   List<Decision> decisions() {
     return decisions;
   }
@@ -102,8 +99,8 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Starts the server with failure rules. If the store fails, requests limited per key are allowed,
-   * requests limited per address are denied, and requests with joined ids are decided in this
+   * Starts the server with failure rules. If the store fails, the limiter allows requests for
+   * PerKey, denies requests for PerAddress, and decides on requests for PerAddressPerUser in this
    * process.
    */
   void startWithFailureRules(Rule... rules) throws Exception {
@@ -130,7 +127,7 @@ final class FilterRun implements AutoCloseable {
     return limiter.check(limit, id, 0).remaining();
   }
 
-  /** Returns the remaining tokens in the separate bucket that a shadow rule charges for a limit. */
+  /** Returns the remaining tokens in the bucket that rules in shadow mode charge for a limit. */
   long remainingInShadow(String limit, String id) {
     Transaction read = limiter.transaction(limit, id).inShadow().withCost(0);
     return limiter.check(List.of(read)).remaining();
@@ -164,22 +161,21 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * Sends a GET request as raw bytes. So a test can send a request that an HTTP library would
-   * refuse to send.
+   * Sends a GET request as raw bytes, since an HTTP library would refuse to send some requests.
    *
-   * @param path the path below the application's prefix
+   * @param path the path, relative to {@link FilteredSite#prefix}
    * @return the whole response, including the status line
    */
   String raw(String path, String... headerLines) throws IOException {
     return rawTarget(site().prefix() + path, headerLines);
   }
 
-  /** Sends a GET request like {@link #raw}, with a given request target. */
+  /** Sends a GET request as raw bytes, with {@code target} in the request line. */
   String rawTarget(String target, String... headerLines) throws IOException {
     return rawRequest("GET " + target + " HTTP/1.1", headerLines);
   }
 
-  /** Sends a request like {@link #raw}, with a given request line. */
+  /** Sends a request as raw bytes, with {@code start} as the request line. */
   String rawRequest(String start, String... headerLines) throws IOException {
     StringBuilder request = new StringBuilder(start + "\r\nHost: x\r\nContent-Length: 0\r\n");
     for (String line : headerLines) {

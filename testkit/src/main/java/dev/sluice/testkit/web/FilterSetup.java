@@ -11,8 +11,8 @@ import java.util.List;
  * The settings of the filter under test.
  *
  * @param limiter the limiter that decides
- * @param rules the rules, in their order
- * @param clientAddress how the client's address is found
+ * @param rules the rules, in the order in which the filter must apply them
+ * @param clientAddress how the filter finds the client's address
  * @param headers the family of rate limit headers
  */
 public record FilterSetup(
@@ -22,8 +22,8 @@ public record FilterSetup(
    * Creates a setup.
    *
    * @param limiter the limiter that decides
-   * @param rules the rules; copied
-   * @param clientAddress how the client's address is found
+   * @param rules the rules; the list is copied
+   * @param clientAddress how the filter finds the client's address
    * @param headers the family of rate limit headers
    */
   public FilterSetup {

@@ -5,14 +5,14 @@ package dev.sluice.testkit.web;
 public interface FilteredSite extends AutoCloseable {
 
   /**
-   * Returns the port on the loopback interface.
+   * Returns the port on which the server listens on the loopback interface.
    *
    * @return the port
    */
   int port();
 
   /**
-   * Returns the prefix under which the application is installed.
+   * Returns the path below which the server runs the application.
    *
    * @return for example {@code /app}, or an empty text for the root
    */

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
-/** A request that the application processes until the test ends it. */
+/** A request that the application processes until the test calls {@link #end}. */
 public interface HeldRequest {
 
   /**
-   * Ends the processing with a status, even if the client has disconnected. Does nothing if the
-   * exchange has already ended.
+   * Ends the processing of the request with a status, even if the client has disconnected. Does
+   * nothing if the response is already complete.
    *
    * @param status the status of the response
    */
@@ -14,7 +14,7 @@ public interface HeldRequest {
 
   /**
    * Writes to the client until the server notices that the client has disconnected, then ends the
-   * exchange. Called only after the status was sent.
+   * response. The test calls this method only after the application has sent the status.
    */
   void writeUntilBroken();
 }

@@ -7,10 +7,7 @@ import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.Semaphore;
 import java.util.concurrent.TimeUnit;
 
-/**
- * Receives the reports of an application about its requests, for a {@link BrokenOffContract}.
- * Thread-safe.
- */
+/** Tells a {@link BrokenOffContract} which requests the application processes. Thread-safe. */
 public final class HeldRequests {
 
   private static final long PATIENCE_SECONDS = 10;
@@ -30,15 +27,15 @@ public final class HeldRequests {
   }
 
   /**
-   * Reports that the original thread of a held request has left the filter, and also the server if
-   * the application can detect this. Call this method once for each held request. If the processing
-   * blocks the thread, call this method at the end of the request.
+   * Reports that the thread that received a request has returned from the filter, and from the
+   * server if the application can detect this. Call this method once for each {@link HeldRequest}.
+   * If the request blocks the thread, call this method at the end of the request.
    */
   public void left() {
     left.release();
   }
 
-  /** Waits for the next request, and returns it. */
+  /** Waits for the next call of {@link #arrived}, and returns the request. */
   @CanIgnoreReturnValue
   HeldRequest next() throws InterruptedException {
     HeldRequest request = arrived.poll(PATIENCE_SECONDS, TimeUnit.SECONDS);
@@ -48,7 +45,7 @@ public final class HeldRequests {
     return request;
   }
 
-  /** Waits until a request has left the filter. */
+  /** Waits for the next call of {@link #left}. */
   void awaitLeft() throws InterruptedException {
     if (!left.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
       throw new AssertionError("no request left the filter");

@@ -19,7 +19,7 @@ import org.eclipse.jetty.http2.frames.PingFrame;
 import org.eclipse.jetty.http2.frames.ResetFrame;
 import org.eclipse.jetty.util.Callback;
 
-/** An HTTP/2 connection in cleartext. Each of its streams can be reset. */
+/** An HTTP/2 client with one connection without TLS; can reset each stream. */
 final class Http2Client implements AbortingClient {
 
   private static final long PATIENCE_SECONDS = 60;
@@ -46,8 +46,8 @@ final class Http2Client implements AbortingClient {
   }
 
   /**
-   * Sends a ping, and waits for the reply, so that the server has read everything sent before.
-   * Tomcat does not reply if it considers the resets an attack.
+   * Sends a PING frame and waits for the reply, so that the server has read all earlier frames.
+   * Waits at most 1 s, since Tomcat does not reply if it considers many resets an attack.
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Tests of the ids that requests are charged to, and of requests without an id. */
+/** Tests of the ids that a filter charges for requests, and of requests without an id. */
 interface IdRules extends FilterRules {
 
   Duration HOUR = Duration.ofHours(1);

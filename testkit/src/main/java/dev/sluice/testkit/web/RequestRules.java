@@ -19,7 +19,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Rules of allowed and denied requests: paths, methods, costs, headers. */
+/** Tests of allowed and denied requests: paths, methods, costs, and headers. */
 interface RequestRules extends FilterRules {
 
   private static Rule perAddress() {
@@ -122,8 +122,8 @@ interface RequestRules extends FilterRules {
     Stream<String> below = Spellings.ofPath().stream().map(path -> prefix + path);
     List<String> targets = Stream.concat(below, absolute.stream()).toList();
     for (String target : targets) {
-      // The request is limited or rejected. Or the container does not find the target, and calls no
-      // filter.
+      // The filter denies the request, or the server rejects the target, or the server does not
+      // find the target and calls no filter.
       assertThat(run().rawTarget(target)).as(target).containsPattern("^HTTP/1.1 4(00|04|29) ");
     }
   }
@@ -178,7 +178,7 @@ interface RequestRules extends FilterRules {
     assertThat(run().raw(path, header)).as(header).containsPattern("^HTTP/1.1 4(00|29) ");
   }
 
-  /** An application that does not resolve dots in a path uses the path as it was sent. */
+  /** The rule must also apply if the application does not resolve dots in paths. */
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -196,8 +196,8 @@ interface RequestRules extends FilterRules {
   }
 
   /**
-   * An application can interpret this path as a path of either user, so the buckets of both users
-   * are charged.
+   * An application can interpret the path as a path of alice or of bob, so the filter must charge
+   * the buckets of both users.
    */
   @ParameterizedTest
   @ValueSource(strings = {"..", "%2e%2e", "..;x"})

@@ -4,8 +4,8 @@ package dev.sluice.testkit.web;
 import java.util.List;
 
 /**
- * Different spellings of the same request, to be sent as raw bytes. For each spelling, some
- * application treats it as the plain request, or every server rejects it.
+ * Different spellings of the same request, which tests send as raw bytes. Some applications treat a
+ * spelling like the plain request, so no spelling may bypass a limit.
  */
 public final class Spellings {
 
@@ -192,7 +192,7 @@ public final class Spellings {
   }
 
   /**
-   * Returns values of the header {@code Authorization} that mean {@code Bearer t1}.
+   * Returns values of the header {@code Authorization} that are equivalent to {@code Bearer t1}.
    *
    * @return the values
    */
@@ -201,8 +201,8 @@ public final class Spellings {
   }
 
   /**
-   * Returns values of {@code X-Forwarded-For} that a trusted proxy can write for the clients of one
-   * subscriber.
+   * Returns values of {@code X-Forwarded-For} that a trusted proxy can send for clients in one IPv6
+   * /64 network.
    *
    * @return values whose last address is in {@code 2001:db8:7:7::/64}
    */

@@ -11,7 +11,7 @@ import java.net.http.HttpResponse;
 import java.time.Duration;
 import org.junit.jupiter.api.Test;
 
-/** Rules of requests while the store fails. */
+/** Tests of requests while the store fails. */
 interface StoreFailureRules extends FilterRules {
 
   private void start() throws Exception {

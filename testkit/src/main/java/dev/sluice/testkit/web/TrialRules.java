@@ -11,12 +11,12 @@ import java.util.Objects;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests of rules in shadow. A rule in shadow spends tokens and counts its decisions, but has no
- * effect on the response.
+ * Tests of rules in shadow mode. A rule in shadow mode spends tokens and counts decisions, but has
+ * no effect on responses.
  */
 interface TrialRules extends FilterRules {
 
-  /** Returns the decisions of shadow rules so far, in order. */
+  /** Returns the decisions of all rules in shadow mode since the start of the test, in order. */
   private List<String> trials() {
     return run().decisions().stream()
         .filter(decision -> Objects.requireNonNull(decision.transaction()).isShadow())
@@ -91,8 +91,8 @@ interface TrialRules extends FilterRules {
   }
 
   /**
-   * A shadow rule counts the decisions that it would have made, even if another rule charges the
-   * same limit and id.
+   * A rule in shadow mode makes its own decisions, even if another rule charges the same limit and
+   * id.
    */
   @Test
   default void shadowRule_countsTheRequests_thatAnotherRuleChargesToo() throws Exception {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The contract that every filter must pass: tests over real HTTP with a manual clock. */
+/** Tests that every rate limit filter must pass, over real HTTP with a manual clock. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.testkit.web;
