@@ -400,7 +400,7 @@ public final class Reservations implements AutoCloseable {
    *     settlement waits. The stage fails in the same cases as in {@link #cancel}
    * @throws InvalidRequestException if the costs do not match the reservation's limits; the token
    *     can still be used
-   * @throws RefusedException as in {@link #cancel}
+   * @throws RefusedException in the same cases as in {@link #cancel}
    */
   public CompletionStage<Settlement> settle(String text, Consumer<String> access, Costs costs) {
     return using(
