@@ -64,6 +64,7 @@ interface WaitRules extends DrivenStores {
   /** Waits until the tokens of all callers that gave up have been returned. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
+        .atMost(Duration.ofMinutes(1))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(1))
         .untilAsserted(
