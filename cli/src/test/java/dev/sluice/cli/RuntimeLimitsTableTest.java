@@ -78,7 +78,9 @@ class RuntimeLimitsTableTest {
         changes.add(CompletableFuture.runAsync(() -> runtime.put(one, true), callers));
       }
       CompletableFuture.allOf(changes.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
-      await().until(() -> runtime.limits().get().overridesOf(CALLS).size() == 100);
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> runtime.limits().get().overridesOf(CALLS).size() == 100);
     } finally {
       callers.shutdownNow();
       runtime.close();

@@ -86,6 +86,7 @@ class SharedTableTest {
 
   private void awaitReady(Service service) {
     await()
+        .atMost(Duration.ofMinutes(1))
         .untilAsserted(
             () -> assertThat(send(service, "GET", "/readyz", null).statusCode()).isEqualTo(200));
   }
@@ -147,6 +148,7 @@ class SharedTableTest {
     try (Service service = server(Duration.ofMinutes(10));
         End end = new End(service)) {
       await()
+          .atMost(Duration.ofMinutes(1))
           .untilAsserted(
               () -> {
                 HttpResponse<String> answer = send(service, "GET", "/readyz", null);
@@ -168,7 +170,9 @@ class SharedTableTest {
       assertThat(failures(service, "overrides_table")).isZero();
       assertThat(failures(service, "penalties_table")).isZero();
       execute("ALTER TABLE rate_limit_overrides RENAME TO away");
-      await().untilAsserted(() -> assertThat(failures(service, "overrides_table")).isPositive());
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .untilAsserted(() -> assertThat(failures(service, "overrides_table")).isPositive());
       assertThat(send(service, "GET", "/readyz", null).statusCode()).isEqualTo(200);
     }
   }

@@ -23,6 +23,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
+import java.time.Duration;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -93,6 +94,7 @@ class ViewCommandTest {
           ApiCallsPerKey +1 +0 +0\\.0 % +0
           """;
       await() // the server reads its counters once a second
+          .atMost(Duration.ofMinutes(1))
           .untilAsserted(
               () ->
                   assertThat(shown(service, "top"))
@@ -123,6 +125,7 @@ class ViewCommandTest {
     try (Service service = start(false, "memory")) {
       spendLogins(service, 5);
       await() // the server reads its counters once a second
+          .atMost(Duration.ofMinutes(1))
           .untilAsserted(
               () -> {
                 Cli hour = Cli.run("stats", "--since", "90m", "--server", url(service));

@@ -40,7 +40,7 @@ class PrometheusTest {
   void exposition_isWhatPromtoolExpects() throws Exception {
     memory.metrics.overridesLoaded(Instant.now());
     memory.everything();
-    await().until(redis::ask);
+    await().atMost(Duration.ofMinutes(1)).until(redis::ask);
     for (String exposition : List.of(memory.registry.scrape(), redis.registry.scrape())) {
       Process promtool =
           new ProcessBuilder("/usr/bin/promtool", "check", "metrics")

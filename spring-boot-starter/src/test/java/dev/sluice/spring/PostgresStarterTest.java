@@ -11,6 +11,7 @@ import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.time.Duration;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -66,7 +67,7 @@ final class PostgresStarterTest {
         .run(
             context -> {
               assertThat(context).hasNotFailed();
-              await().until(() -> announced() == 1);
+              await().atMost(Duration.ofMinutes(1)).until(() -> announced() == 1);
             });
     assertThat(announced()).isZero();
   }

@@ -64,6 +64,7 @@ interface WaitRules extends DrivenStores {
   /** Waits until a bucket lacks exactly {@code tokens} tokens, after callers gave up. */
   private static void awaitTokensLacking(Bench bench, String limit, long tokens) {
     await()
+        .atMost(Duration.ofMinutes(1))
         .pollDelay(Duration.ZERO)
         .pollInterval(Duration.ofMillis(1))
         .untilAsserted(

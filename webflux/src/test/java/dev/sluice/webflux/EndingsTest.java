@@ -39,6 +39,9 @@ class EndingsTest extends EndingContract {
 
   private static final Duration SOON = Duration.ofMillis(100);
 
+  /** A time-out that ends only after the status was sent, even on a busy machine. */
+  private static final Duration LATER = Duration.ofSeconds(1);
+
   EndingsTest(FilterProtocol protocol) {
     super(protocol);
   }
@@ -86,7 +89,8 @@ class EndingsTest extends EndingContract {
           ServerResponse.status(status)
               .contentType(MediaType.TEXT_EVENT_STREAM)
               .body(
-                  Flux.concat(Flux.just("sent"), Flux.<String>never().timeout(SOON)), String.class);
+                  Flux.concat(Flux.just("sent"), Flux.<String>never().timeout(LATER)),
+                  String.class);
       case "status-exception" ->
           Mono.error(new ResponseStatusException(HttpStatusCode.valueOf(status)));
       default -> Mono.error(new IllegalStateException("crashed, as the test wants"));

@@ -16,7 +16,15 @@ import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
 import reactor.netty.http.server.HttpServer;
 
-/** A real server on a free port of the loopback interface, with routes behind filters. */
+/**
+ * A real server on a free port of the loopback interface, with routes behind filters.
+ *
+ * <p>Each HTTP/1.1 connection serves one request. Reactor Netty 1.3.6 and 1.3.7 can stop reading a
+ * kept connection (github.com/reactor/reactor-netty/issues/4361): if a request arrives before the
+ * end of the request before it, which another thread answers, it waits in a queue, and if the
+ * answer is then there at once, HttpTrafficHandler.run() never reads again. 1.3.8 reads on, but
+ * needs Netty 4.2.19.
+ */
 final class NettySite implements FilteredSite {
 
   private static final Duration PATIENCE = Duration.ofMinutes(1);
@@ -43,6 +51,7 @@ final class NettySite implements FilteredSite {
         HttpServer.create()
             .host("127.0.0.1")
             .port(0)
+            .maxKeepAliveRequests(1)
             .protocol(HttpProtocol.H2C, HttpProtocol.HTTP11)
             .handle(new ReactorHttpHandlerAdapter(handler))
             .bindNow(PATIENCE));

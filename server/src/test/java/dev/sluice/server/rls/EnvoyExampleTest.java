@@ -60,7 +60,7 @@ final class EnvoyExampleTest {
 
   /**
    * The bytes and headers of Envoy's filter: a message in one frame, to a host named as its
-   * cluster.
+   * cluster. Its deadline is a minute, since a busy machine does not answer within Envoy's 100 ms.
    */
   private static RateLimitResponse ask(TestRlsServer server, RateLimitRequest message)
       throws IOException {
@@ -71,11 +71,11 @@ final class EnvoyExampleTest {
                 HttpMethod.POST, "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit")
             .set(":authority", "sluice")
             .set("te", "trailers")
-            .set("grpc-timeout", "100m")
+            .set("grpc-timeout", "60000m")
             .set("content-type", "application/grpc")
             .set("x-envoy-internal", "true")
             .set("x-forwarded-for", "10.0.0.5")
-            .set("x-envoy-expected-rq-timeout-ms", "100")
+            .set("x-envoy-expected-rq-timeout-ms", "60000")
             .build();
     AggregatedHttpResponse response =
         WebClient.of("h2c://" + HostPort.format(server.address()))
