@@ -25,14 +25,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Spends that PostgreSQL granted with the durability async, and undid in a crash. Each spend has a
- * bucket of its own, so the table shows after the crash which spends survived.
+ * Spends that PostgreSQL granted and then undid, in a crash or a failover. Each spend takes the
+ * only token of its own bucket, so the table shows afterwards which spends survived.
  *
- * @param granted spends that the callers saw granted before the crash
- * @param undone those of them that the table does not have after the crash
- * @param millis from the first grant that was undone to the last grant
+ * @param granted spends that the callers saw granted
+ * @param undone those of them that the table does not have afterwards
+ * @param millis from the first grant that was undone to the crash
  */
-record AsyncCrash(int granted, int undone, long millis) {
+record Undone(int granted, int undone, long millis) {
 
   private static final int LOAD_MILLIS = 3_000;
   private static final int RECOVERY_SECONDS = 60;
@@ -40,11 +40,12 @@ record AsyncCrash(int granted, int undone, long millis) {
   private static final long HOUR_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /**
-   * Kills a server process under the load of some callers, and waits until PostgreSQL is back.
+   * Kills a server process under the load of some callers, with the durability async, and waits
+   * until PostgreSQL is back.
    *
    * @param pauseMillis pause of each caller after each spend
    */
-  static AsyncCrash of(DataSource source, int callers, int pauseMillis, Runnable kill)
+  static Undone byACrash(DataSource source, int callers, int pauseMillis, Runnable kill)
       throws SQLException, InterruptedException {
     PostgresStore.create(source, Durability.ASYNC, null);
     Map<String, Long> grants = new ConcurrentHashMap<>();
@@ -63,18 +64,34 @@ record AsyncCrash(int granted, int undone, long millis) {
         thread.join();
       }
     }
-    Set<String> survivors = keys(source);
     long last = grants.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    return of(source, grants, last);
+  }
+
+  /**
+   * Looks which grants have survived, as soon as PostgreSQL answers.
+   *
+   * @param grants the keys of the buckets, and when their spends were granted
+   * @param crashNanos the moment of the crash
+   */
+  static Undone of(DataSource source, Map<String, Long> grants, long crashNanos)
+      throws SQLException, InterruptedException {
+    Set<String> survivors = keys(source);
     long[] undone =
         grants.entrySet().stream()
             .filter(grant -> !survivors.contains(grant.getKey()))
             .mapToLong(Map.Entry::getValue)
             .sorted()
             .toArray();
-    return new AsyncCrash(
+    return new Undone(
         grants.size(),
         undone.length,
-        undone.length == 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(last - undone[0]));
+        undone.length == 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(crashNanos - undone[0]));
+  }
+
+  /** Returns the spend of a bucket's only token. */
+  static Charge onlyToken(String key) {
+    return new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END);
   }
 
   private static void spendUntilTheCrash(
@@ -82,8 +99,7 @@ record AsyncCrash(int granted, int undone, long millis) {
     try {
       while (true) {
         String key = "k" + ids.incrementAndGet();
-        var unused =
-            store.charge(List.of(new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END)));
+        var unused = store.charge(List.of(onlyToken(key)));
         grants.put(key, System.nanoTime());
         TimeUnit.MILLISECONDS.sleep(pauseMillis);
       }
