@@ -22,14 +22,18 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.SplittableRandom;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The functions of a real PostgreSQL beside the law in Java. */
 @Tag("slow")
@@ -132,6 +136,108 @@ class BucketFunctionsTest extends SqlLawContract {
         .hasMessageContaining("not in the order");
   }
 
+  @ParameterizedTest
+  @ValueSource(longs = {1, 1_000, 86_400_000_000_000L, Long.MAX_VALUE})
+  void decide_oneSpendOfEachKey_decidesAsWithTheSizesOfTheBatches(long base) throws SQLException {
+    SplittableRandom random = new SplittableRandom(base);
+    long now = TimeUnit.DAYS.toNanos(365L * 56);
+    for (int call = 0; call < 300; call++) {
+      now += random.nextLong(Math.min(base, 1L << 50) + 1);
+      List<String> keys = Stream.of("a", "b", "c", "d").skip(random.nextInt(4)).toList();
+      List<List<Charge>> spends = new ArrayList<>();
+      List<Long> numbers = new ArrayList<>();
+      for (String key : keys) {
+        long offset = 1 + random.nextLong(base);
+        long increment = 1 + random.nextLong(random.nextBoolean() ? offset : base);
+        spends.add(List.of(new Charge(key, Op.SPEND, increment, offset, Effect.NO_END)));
+        numbers.add(numbers.size() / 2, increment);
+        numbers.add(offset);
+      }
+      connection.setAutoCommit(false);
+      List<Long> answer = decide(now, keys, numbers, List.of());
+      List<Long> stored = stored(keys);
+      connection.rollback();
+      connection.setAutoCommit(true);
+      assertThat(answer).as("now %s: %s", now, spends).isEqualTo(decide(now, spends, keys));
+      assertThat(stored).as("now %s: %s", now, spends).isEqualTo(stored(keys));
+    }
+  }
+
+  private List<Long> stored(List<String> keys) throws SQLException {
+    List<Long> tats = new ArrayList<>();
+    for (String key : keys) {
+      tats.add(stored(key));
+    }
+    return tats;
+  }
+
+  /** The functions run with the rights of their owner, so a caller's objects could abuse these. */
+  @Test
+  void functions_whoseCallerHasObjectsOfTheSameNames_useNoneOfThem() throws SQLException {
+    try (Statement statement = connection.createStatement()) {
+      statement.execute("CREATE SCHEMA theirs");
+      for (String type : List.of("text", "bytea", "tid")) {
+        statement.execute(
+            "CREATE DOMAIN theirs.%s AS pg_catalog.%s CHECK (false)".formatted(type, type));
+      }
+      statement.execute("SET search_path = theirs, pg_catalog");
+      for (String operator :
+          List.of(
+              "bigint + bigint bigint",
+              "bigint - bigint bigint",
+              "bigint * bigint bigint",
+              "bigint * int bigint",
+              "float8 * float8 float8",
+              "bigint < bigint boolean",
+              "bigint <= bigint boolean",
+              "pg_catalog.bytea = pg_catalog.bytea boolean",
+              "bigint || bigint[] bigint[]")) {
+        String[] words = operator.split(" ");
+        String function = "theirs.gives_" + words[3].replace("[]", "s");
+        statement.execute(theirs(function, words[0] + ", " + words[2], words[3]));
+        statement.execute(
+            "CREATE OPERATOR theirs.%s (LEFTARG = %s, RIGHTARG = %s, FUNCTION = %s)"
+                .formatted(words[1], words[0], words[2], function));
+      }
+      for (String[] function :
+          List.of(
+              new String[] {"clock_timestamp", "", "timestamptz"},
+              new String[] {"date_part", "pg_catalog.text, timestamptz", "float8"},
+              new String[] {
+                "set_config", "pg_catalog.text, pg_catalog.text, boolean", "pg_catalog.text"
+              },
+              new String[] {"unnest", "pg_catalog.bytea[]", "SETOF pg_catalog.bytea"},
+              new String[] {"cardinality", "pg_catalog.bytea[]", "int"})) {
+        statement.execute(theirs("theirs." + function[0], function[1], function[2]));
+      }
+      statement.execute(
+          theirs(
+              "public.sluice_decide_v1",
+              "pg_catalog.text, pg_catalog.bytea[], bigint[], int[]",
+              "bigint[]"));
+      for (String call :
+          List.of(
+              "spend_v1(true, 1000, 'a', 9, 9)",
+              "spend_v1(true, 1000, 'a', 9, 9)",
+              "spend_v1(true, 1000, 'a', 3600000000000, 3600000000000)",
+              "spend_v1(true, 1000, 'a', 3600000000000, 3600000000000)",
+              "charge_v1(true, 1000, '{a,b}', '{1,1,9,9}', '{}')",
+              "charge_v1(true, 1000, '{a,b}', '{1,1,9,9,0,2,3,9,9,0}', '{2}')",
+              "read_v1('{a,b}')",
+              "clean_v2('', 10)",
+              "announce_v1('a', 'b', 1000)")) {
+        statement.execute("SELECT public.sluice_" + call);
+      }
+    }
+  }
+
+  /** Returns a function that fails if it is called. */
+  private static String theirs(String name, String parameters, String type) {
+    return "CREATE OR REPLACE FUNCTION %s(%s) RETURNS %s LANGUAGE plpgsql AS"
+            .formatted(name, parameters, type)
+        + " $$ BEGIN RAISE EXCEPTION 'called theirs'; END $$";
+  }
+
   @Test
   void read_ofBucketsThatAreMissing_locksAndWritesNothing() throws SQLException {
     try (PreparedStatement query = connection.prepareStatement("SELECT sluice_read_v1(?)")) {
@@ -169,6 +275,11 @@ class BucketFunctionsTest extends SqlLawContract {
             charge.op() == Op.SPEND_UP_TO ? charge.untilNanos() : flipped(charge.untilNanos()));
       }
     }
+    return decide(now, keys, charges, sizes);
+  }
+
+  private List<Long> decide(long now, List<String> keys, List<Long> charges, List<Integer> sizes)
+      throws SQLException {
     try (PreparedStatement query =
         connection.prepareStatement("SELECT sluice_decide_v1(?, ?, ?, ?)")) {
       query.setLong(1, flipped(now));

@@ -446,9 +446,19 @@ final class SimulatedDatabase {
           List.of(new Charge(key, Op.SPEND, incrementNanos, offsetNanos, Effect.NO_END)));
     }
     Long[] numbers = (Long[]) query.parameters[3];
+    Integer[] sizes = (Integer[]) query.parameters[4];
     List<List<Charge>> batches = new ArrayList<>();
+    if (sizes.length == 0) { // one spend of each key
+      int size = query.bucketKeys().size();
+      for (int i = 0; i < size; i++) {
+        String key = query.bucketKeys().get(i);
+        batches.add(
+            List.of(new Charge(key, Op.SPEND, numbers[i], numbers[size + i], Effect.NO_END)));
+      }
+      return batches;
+    }
     int at = 0;
-    for (Integer size : (Integer[]) query.parameters[4]) {
+    for (Integer size : sizes) {
       List<Charge> batch = new ArrayList<>();
       for (int i = 0; i < size; i++) {
         String key = query.bucketKeys().get((int) (numbers[at] - 1));

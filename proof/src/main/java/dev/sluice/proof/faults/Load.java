@@ -9,6 +9,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.mariadb.MariaDbStore;
 import dev.sluice.postgres.PostgresStore;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
@@ -83,9 +84,12 @@ public final class Load {
         .build();
   }
 
-  private static BucketStore open(String address) {
-    return address.startsWith("postgresql:")
-        ? PostgresStore.builder(address).timeout(TIMEOUT).open()
+  static BucketStore open(String address) {
+    if (address.startsWith("postgresql:")) {
+      return PostgresStore.builder(address).timeout(TIMEOUT).open();
+    }
+    return address.startsWith("mariadb:")
+        ? MariaDbStore.builder(address, null).timeout(TIMEOUT).open()
         : RedisStore.builder(URI.create(address)).timeout(TIMEOUT).open();
   }
 

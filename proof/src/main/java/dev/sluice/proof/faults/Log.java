@@ -60,23 +60,33 @@ final class Log {
       throws Exception {
     Log log = new Log(Load.quota(scale));
     String[] load = {address, String.valueOf(seconds), String.valueOf(scale)};
+    lines(processes, Load.class, load, beside).forEach(log::add);
+    log.grants.sort(Comparator.comparingLong(Grant::atNanos));
+    return log;
+  }
+
+  /**
+   * Runs several processes in parallel, and injects faults. Returns all lines that they printed.
+   */
+  static List<String> lines(int processes, Class<?> main, String[] arguments, Beside beside)
+      throws Exception {
     ExecutorService readers = Executors.newCachedThreadPool();
     try {
       List<Future<List<String>>> outputs = new ArrayList<>();
       for (int i = 0; i < processes; i++) {
-        outputs.add(readers.submit(() -> run(Load.class, load)));
+        outputs.add(readers.submit(() -> run(main, arguments)));
       }
       beside.run();
+      List<String> lines = new ArrayList<>();
       for (Future<List<String>> output : outputs) {
-        output.get().forEach(log::add);
+        lines.addAll(output.get());
       }
+      return lines;
     } catch (ExecutionException e) {
       throw new IOException(e.getCause());
     } finally {
       readers.shutdown();
     }
-    log.grants.sort(Comparator.comparingLong(Grant::atNanos));
-    return log;
   }
 
   /** An action that is run during the load, such as injecting faults. */

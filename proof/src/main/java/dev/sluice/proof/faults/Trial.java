@@ -2,6 +2,7 @@
 package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
+import dev.sluice.mariadb.MariaDbStore;
 import dev.sluice.postgres.Durability;
 import dev.sluice.postgres.PostgresStore;
 import dev.sluice.postgres.PostgresUrl;
@@ -11,6 +12,7 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
+import dev.sluice.testkit.servers.LocalMariaDb;
 import dev.sluice.testkit.servers.LocalPostgres;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
@@ -27,6 +29,7 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
+import org.mariadb.jdbc.MariaDbDataSource;
 
 /** A trial: a load on one store topology, such as a Redis Cluster, while faults are injected. */
 enum Trial {
@@ -64,6 +67,42 @@ enum Trial {
       }
     }
   },
+  MARIADB(
+      "8 processes on MariaDB, each commit on the disk: delays, cuts, silence, KILL, kill -9; 10^7 tokens") {
+    @Override
+    String seen() throws Exception {
+      String server = "jdbc:mariadb://127.0.0.1:" + LocalMariaDb.port();
+      LocalMariaDb.kill();
+      LocalMariaDb.restart(EACH_COMMIT_ON_DISK);
+      DataSource root = new MariaDbDataSource(server + "/?user=root");
+      execute(root, "CREATE DATABASE faults");
+      execute(root, "CREATE USER app");
+      MariaDbStore.create(new MariaDbDataSource(server + "/faults?user=root"), "app@%");
+      Random random = new Random();
+      try (Proxy proxy = Proxy.before(LocalMariaDb.port())) {
+        Log log =
+            Log.of(
+                CROWD,
+                "mariadb://app@%s/faults".formatted(proxy.address()),
+                DATABASE_SECONDS,
+                MANY_TOKENS,
+                () ->
+                    disturb(
+                        proxy,
+                        () -> {
+                          if (random.nextBoolean()) {
+                            execute(root, "KILL USER app");
+                          } else {
+                            LocalMariaDb.kill();
+                            LocalMariaDb.restart(EACH_COMMIT_ON_DISK);
+                          }
+                        },
+                        DATABASE_SECONDS));
+        BrokenPromise.unless(log.tokens() >= LEAST_TOKENS, "only %s tokens", log.tokens());
+        return judged(log, 0, WHILE_RECOVERING_PERCENT);
+      }
+    }
+  },
   POSTGRES_ASYNC(
       "PostgreSQL, durability async, wal_writer_delay 200 ms: 20 times kill -9 under load") {
     @Override
@@ -71,6 +110,17 @@ enum Trial {
       LocalPostgres.useDisk();
       return "1 caller, a spend every %s ms: %s; 64 callers: %s"
           .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
+    }
+  },
+  POSTGRES_FAILOVER(
+      "8 processes on PostgreSQL: the primary is killed with kill -9, and its replica is promoted") {
+    @Override
+    String seen() throws Exception {
+      return "durability async: %s; sync: %s; sync with synchronous_standby_names: %s"
+          .formatted(
+              PostgresFailover.of(Durability.ASYNC, false).seen(),
+              PostgresFailover.of(Durability.SYNC, false).seen(),
+              PostgresFailover.of(Durability.SYNC, true).seen());
     }
   },
   RING("a ring of two servers: the same, with batches over both") {
@@ -247,7 +297,7 @@ enum Trial {
   };
 
   private static final int PROCESSES = 3;
-  private static final int CROWD = 8;
+  static final int CROWD = 8;
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
   private static final int ANSWERED_PERCENT = 20;
@@ -256,6 +306,7 @@ enum Trial {
   private static final int WHILE_RECOVERING_PERCENT = 5;
   private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;
+  private static final String EACH_COMMIT_ON_DISK = "--innodb-flush-log-at-trx-commit=1";
   private static final int CRASHES = 10;
   private static final int SELDOM_SPEND_MILLIS = 20;
   private static final int WAL_WRITER_MILLIS = 200; // PostgreSQL's default
@@ -293,7 +344,7 @@ enum Trial {
     for (int i = 0; i < CRASHES; i++) {
       DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
       try (Stalls stalls = new Stalls()) {
-        AsyncCrash crash = AsyncCrash.of(source, callers, pauseMillis, () -> killSession(source));
+        Undone crash = Undone.byACrash(source, callers, pauseMillis, () -> killSession(source));
         BrokenPromise.unless(
             crash.millis() <= WAL_WRITER_DELAYS * WAL_WRITER_MILLIS + stalls.longestMillis(),
             "%s; longest stall %s ms",
@@ -382,6 +433,13 @@ enum Trial {
       }
     } catch (SQLException e) {
       // The database is still recovering.
+    }
+  }
+
+  private static void execute(DataSource source, String sql) throws SQLException {
+    try (Connection connection = source.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute(sql);
     }
   }
 

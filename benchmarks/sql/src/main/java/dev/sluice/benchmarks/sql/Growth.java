@@ -30,8 +30,9 @@ final class Growth {
   private static final long LOOK_SECONDS = 5;
   private static final String SIZES =
       """
-      SELECT (SELECT count(*) FROM sluice_bucket), pg_table_size('sluice_bucket') / 1e6,
-        pg_indexes_size('sluice_bucket') / 1e6
+      SELECT (SELECT count(*) FROM sluice_bucket), pg_table_size(relid) / 1e6,
+        pg_indexes_size(relid) / 1e6, n_dead_tup, 1e2 * n_tup_hot_upd / greatest(n_tup_upd, 1)
+      FROM pg_stat_user_tables WHERE relid = 'sluice_bucket'::regclass
       """;
 
   private final DataSource source;
@@ -93,12 +94,14 @@ final class Growth {
       }
       System.out.printf(
           Locale.ROOT,
-          "%,6d s  %-28s %,12d buckets, table %,8.1f MB, index %,8.1f MB%n",
+          "%,6d s  %-28s %,12d buckets, table %,8.1f MB, index %,8.1f MB, %,9d dead rows, %.0f %% of updates HOT%n",
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start),
           what,
           rows.getLong(1),
           rows.getDouble(2),
-          rows.getDouble(3));
+          rows.getDouble(3),
+          rows.getLong(4),
+          rows.getDouble(5));
       return rows.getLong(1);
     }
   }

@@ -25,14 +25,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Spends that PostgreSQL granted with the durability async and lost in a crash. Each spend uses its
- * own bucket, so the rows of the table show after the crash which spends survived.
+ * Spends that PostgreSQL granted and then lost, in a crash or a failover. Each spend takes the only
+ * token of its own bucket, so the rows of the table show afterwards which spends survived.
  *
  * @param granted the number of spends that were granted to callers before the crash
  * @param undone the number of granted spends whose rows are missing after the crash
- * @param millis the time from the first lost grant to the last grant
+ * @param millis the time from the first lost grant to the crash
  */
-record AsyncCrash(int granted, int undone, long millis) {
+record Undone(int granted, int undone, long millis) {
 
   private static final int LOAD_MILLIS = 3_000;
   private static final int RECOVERY_SECONDS = 60;
@@ -40,12 +40,12 @@ record AsyncCrash(int granted, int undone, long millis) {
   private static final long HOUR_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /**
-   * Kills a PostgreSQL server process while callers spend, and waits until PostgreSQL has
-   * recovered.
+   * Kills a PostgreSQL server process while callers spend with the durability async, and waits
+   * until PostgreSQL has recovered.
    *
    * @param pauseMillis pause of each caller after each spend
    */
-  static AsyncCrash of(DataSource source, int callers, int pauseMillis, Runnable kill)
+  static Undone byACrash(DataSource source, int callers, int pauseMillis, Runnable kill)
       throws SQLException, InterruptedException {
     PostgresStore.create(source, Durability.ASYNC, null);
     Map<String, Long> grants = new ConcurrentHashMap<>();
@@ -64,18 +64,34 @@ record AsyncCrash(int granted, int undone, long millis) {
         thread.join();
       }
     }
-    Set<String> survivors = keys(source);
     long last = grants.values().stream().mapToLong(Long::longValue).max().orElse(0);
+    return of(source, grants, last);
+  }
+
+  /**
+   * Looks which grants have survived, as soon as PostgreSQL answers.
+   *
+   * @param grants the keys of the buckets, and when their spends were granted
+   * @param crashNanos the moment of the crash
+   */
+  static Undone of(DataSource source, Map<String, Long> grants, long crashNanos)
+      throws SQLException, InterruptedException {
+    Set<String> survivors = keys(source);
     long[] undone =
         grants.entrySet().stream()
             .filter(grant -> !survivors.contains(grant.getKey()))
             .mapToLong(Map.Entry::getValue)
             .sorted()
             .toArray();
-    return new AsyncCrash(
+    return new Undone(
         grants.size(),
         undone.length,
-        undone.length == 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(last - undone[0]));
+        undone.length == 0 ? 0 : TimeUnit.NANOSECONDS.toMillis(crashNanos - undone[0]));
+  }
+
+  /** Returns the spend of a bucket's only token. */
+  static Charge onlyToken(String key) {
+    return new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END);
   }
 
   private static void spendUntilTheCrash(
@@ -83,8 +99,7 @@ record AsyncCrash(int granted, int undone, long millis) {
     try {
       while (true) {
         String key = "k" + ids.incrementAndGet();
-        var unused =
-            store.charge(List.of(new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END)));
+        var unused = store.charge(List.of(onlyToken(key)));
         grants.put(key, System.nanoTime());
         TimeUnit.MILLISECONDS.sleep(pauseMillis);
       }
