@@ -203,7 +203,9 @@ final class OpenReservations {
   /** A give-back in flight. If its answer is lost, the store can apply it up to lateNanos later. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
-      return giveBacks.stream().map(GiveBack::charge).toList();
+      List<Charge> charges = new ArrayList<>(giveBacks.size());
+      giveBacks.forEach(giveBack -> charges.add(giveBack.charge));
+      return charges;
     }
   }
 

@@ -314,7 +314,9 @@ public final class Reservation implements AutoCloseable {
     if (denied() || done.get()) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
-    List<Due> due = costs.due(taken.stream().map(one -> one.held(store)).toList(), present);
+    List<Held> helds = new ArrayList<>(taken.size());
+    taken.forEach(one -> helds.add(one.held(store)));
+    List<Due> due = costs.due(helds, present);
     if (!done.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
