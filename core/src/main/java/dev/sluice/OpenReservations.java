@@ -203,7 +203,9 @@ final class OpenReservations {
   /** A give-back in flight, which the store can apply up to lateNanos after a lost answer. */
   record GiveBack(Charge charge, Stretch at, long lateNanos) {
     static List<Charge> charges(List<GiveBack> giveBacks) {
-      return giveBacks.stream().map(GiveBack::charge).toList();
+      List<Charge> charges = new ArrayList<>(giveBacks.size());
+      giveBacks.forEach(giveBack -> charges.add(giveBack.charge));
+      return charges;
     }
   }
 

@@ -314,7 +314,9 @@ public final class Reservation implements AutoCloseable {
     if (denied() || done.get()) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
-    List<Due> due = costs.due(taken.stream().map(one -> one.held(store)).toList(), present);
+    List<Held> helds = new ArrayList<>(taken.size());
+    taken.forEach(one -> helds.add(one.held(store)));
+    List<Due> due = costs.due(helds, present);
     if (!done.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
@@ -531,9 +533,7 @@ public final class Reservation implements AutoCloseable {
      * @throws InvalidRequestException if these costs do not belong to the given reservation
      */
     List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
-      Map<String, String> byKey = new LinkedHashMap<>();
-      helds.forEach(held -> byKey.putIfAbsent(bucket(held), limit(held)));
-      Collection<String> limits = byKey.values();
+      Collection<String> limits = limits(helds);
       for (String limit : byLimit.keySet()) {
         if (!limits.contains(limit)) {
           throw unknown("limit", limit, limits);
@@ -570,8 +570,14 @@ public final class Reservation implements AutoCloseable {
       }
     }
 
-    private static String bucket(Held held) {
-      return held.transaction().whole().bucketKey();
+    /** Returns the limit of each bucket; a limit with several quotas counts as one bucket. */
+    private static Collection<String> limits(List<Held> helds) {
+      if (helds.size() == 1) {
+        return List.of(limit(helds.get(0)));
+      }
+      Map<String, String> byKey = new LinkedHashMap<>();
+      helds.forEach(held -> byKey.putIfAbsent(held.transaction().whole().bucketKey(), limit(held)));
+      return byKey.values();
     }
 
     private @Nullable Long byBucket(Transaction transaction) {

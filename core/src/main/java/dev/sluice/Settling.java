@@ -13,9 +13,8 @@ import dev.sluice.internal.async.Stages;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
-import java.util.Arrays;
+import java.util.ArrayList;
 import java.util.List;
-import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -160,9 +159,18 @@ final class Settling {
                 lose();
                 throw new CompletionException(Stages.cause(why));
               }
-              return new Settlement(
-                  !waits, waits, Arrays.stream(parts).filter(Objects::nonNull).toList());
+              return new Settlement(!waits, waits, known());
             });
+  }
+
+  private List<Settlement.Part> known() {
+    List<Settlement.Part> known = new ArrayList<>(parts.length);
+    for (Settlement.Part part : parts) {
+      if (part != null) {
+        known.add(part);
+      }
+    }
+    return known;
   }
 
   private CompletionStage<Boolean> repeat() {

@@ -432,6 +432,18 @@ final class SettleTest {
   }
 
   @Test
+  void receipt_givesBackNoMoreThanHasNotRefilled() {
+    Receipt settled = limiter.reserve(KEY, "a", 60).receipt();
+    Receipt cancelled = limiter.reserve(TEAM, "a", 60).receipt();
+    pass(45); // 15 tokens are left
+    assertThat(limiter.spend(List.of(on(KEY, 50), on(TEAM, 50))).allowed()).isTrue();
+    assertThat(only(otherProcess().settle(settled, Costs.of(KEY, 25))))
+        .containsExactly(45L, 15L, 0L, 0L, 50L);
+    otherProcess().cancel(cancelled);
+    assertThat(remaining(TEAM)).isEqualTo(50);
+  }
+
+  @Test
   void receipt_ofTokensThatHaveRefilled_chargesAHigherCost() {
     Receipt receipt = limiter.reserve(KEY, "a", 10).receipt();
     pass(20);

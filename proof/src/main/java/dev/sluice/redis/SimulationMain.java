@@ -13,6 +13,7 @@ import java.util.Map;
 import java.util.TreeMap;
 import java.util.concurrent.TimeUnit;
 import java.util.function.IntSupplier;
+import java.util.function.Predicate;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
@@ -34,11 +35,13 @@ public final class SimulationMain {
 
   private static final String USAGE =
       """
-      Usage: sluice prove simulation [MINUTES] [--seed N] [--database] [--brief | --survey]
+      Usage: sluice prove simulation [MINUTES] [--seed N] [--database | --settlements] [--brief | --survey]
              sluice prove simulation --plan FILE
         MINUTES      runs seeds for this processor time (default 10)
         --seed N     begins with seed N; without MINUTES, runs only seed N
         --database   runs only seeds with PostgreSQL; --seed N then begins with the next such seed
+        --settlements
+                     runs only seeds that settle reservations; --seed N then begins with the next one
         --brief      prints a violation without a shortened history
         --survey     continues after a violation, and prints each kind of violation once
         --plan FILE  runs a saved plan, and prints its history\
@@ -49,8 +52,8 @@ public final class SimulationMain {
   /**
    * Runs the program.
    *
-   * @param args {@code [MINUTES] [--seed N] [--database] [--brief | --survey]}, or {@code --plan
-   *     FILE}
+   * @param args {@code [MINUTES] [--seed N] [--database | --settlements] [--brief | --survey]}, or
+   *     {@code --plan FILE}
    */
   public static void main(String[] args) {
     LOG.setLevel(Level.OFF);
@@ -93,21 +96,25 @@ public final class SimulationMain {
    *
    * @param minutes the processor time in minutes; null if absent
    * @param seed the first seed; null for a new seed
-   * @param databases whether to run only seeds with PostgreSQL
+   * @param chosen which plans to run
    */
   private record Wish(
-      @Nullable Double minutes, @Nullable Long seed, boolean databases, Manner manner) {
+      @Nullable Double minutes, @Nullable Long seed, Predicate<Plan> chosen, Manner manner) {
+
+    private static final Predicate<Plan> ALL = plan -> true;
 
     static Wish of(String[] args) {
       Double minutes = null;
       Long seed = null;
-      boolean databases = false;
+      Predicate<Plan> chosen = ALL;
       Manner manner = Manner.WHOLE;
       for (int i = 0; i < args.length; i++) {
         if (args[i].equals("--seed") && seed == null && i + 1 < args.length) {
           seed = Long.valueOf(args[++i]);
-        } else if (args[i].equals("--database")) {
-          databases = true;
+        } else if (args[i].equals("--database") && chosen == ALL) {
+          chosen = plan -> plan.topology() == Fleet.Topology.DATABASE;
+        } else if (args[i].equals("--settlements") && chosen == ALL) {
+          chosen = plan -> plan.has(Step.Kind.RESERVE_SETTLED);
         } else if (args[i].equals("--brief") && manner == Manner.WHOLE) {
           manner = Manner.BRIEF;
         } else if (args[i].equals("--survey") && manner == Manner.WHOLE) {
@@ -118,29 +125,26 @@ public final class SimulationMain {
           throw new IllegalArgumentException("unexpected argument " + args[i]);
         }
       }
-      return new Wish(minutes, seed, databases, manner);
+      return new Wish(minutes, seed, chosen, manner);
     }
   }
 
   private static int run(Wish wish, PrintStream out) {
     if (wish.seed != null && wish.minutes == null && wish.manner == Manner.WHOLE) {
-      return replay(wish.databases ? seedOfADatabase(wish.seed) : wish.seed, out);
+      return replay(firstSeed(wish.seed, wish.chosen), out);
     }
     double minutes = wish.minutes == null ? 10 : wish.minutes;
-    long first = wish.seed == null ? freshSeed() : wish.seed;
-    if (wish.databases) {
-      first = seedOfADatabase(first);
-    }
+    long first = firstSeed(wish.seed == null ? freshSeed() : wish.seed, wish.chosen);
     out.println("first seed " + first);
     return wish.manner == Manner.SURVEY
-        ? survey(minutes, first, wish.databases, out)
+        ? survey(minutes, first, wish.chosen, out)
         : search(minutes, first, wish, out);
   }
 
-  /** Returns the first seed from {@code from} on whose plan has a database. */
-  private static long seedOfADatabase(long from) {
+  /** Returns the first seed from {@code from} on whose plan is chosen. */
+  private static long firstSeed(long from, Predicate<Plan> chosen) {
     long seed = from;
-    while (Plan.random(seed).topology() != Fleet.Topology.DATABASE) {
+    while (!chosen.test(Plan.random(seed))) {
       seed++;
     }
     return seed;
@@ -161,7 +165,7 @@ public final class SimulationMain {
     long told = start;
     for (; seed == first || cpuNanos() - end < 0; seed++) {
       Plan plan = Plan.random(seed);
-      if (wish.databases && plan.topology() != Fleet.Topology.DATABASE) {
+      if (!wish.chosen.test(plan)) {
         continue;
       }
       Simulation.Result result = watch.run(seed, plan);
@@ -251,7 +255,7 @@ public final class SimulationMain {
     System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
   }
 
-  private static int survey(double minutes, long first, boolean databases, PrintStream out) {
+  private static int survey(double minutes, long first, Predicate<Plan> chosen, PrintStream out) {
     EndlessWorlds watch = new EndlessWorlds(out); // not part of the measured time
     long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
     Map<String, Integer> counts = new TreeMap<>();
@@ -261,7 +265,7 @@ public final class SimulationMain {
     long told = cpuNanos();
     for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
       Plan plan = Plan.random(seed);
-      if (databases && plan.topology() != Fleet.Topology.DATABASE) {
+      if (!chosen.test(plan)) {
         continue;
       }
       Simulation.Result result = watch.run(seed, plan);

@@ -86,8 +86,25 @@ final class SimulationMainTest {
     assertThat(lines()).contains("first seed " + seed);
   }
 
+  @Test
+  void seedWithoutSettlements_isFollowedByTheNextWithSome() {
+    assertThat(run("--settlements --seed 1000000")).isZero();
+    long seed = Long.parseLong(lines().get(0).replaceAll("seed ([0-9]+): .*", "$1"));
+    assertThat(Plan.random(seed).has(Step.Kind.RESERVE_SETTLED)).isTrue();
+    assertThat(seed).isGreaterThan(1_000_000).isLessThan(1_001_000);
+  }
+
   @ParameterizedTest
-  @ValueSource(strings = {"1 2", "--seed", "--seed x", "ten", "--seed 1 --seed 2", "--breif"})
+  @ValueSource(
+      strings = {
+        "--database --settlements",
+        "1 2",
+        "--seed",
+        "--seed x",
+        "ten",
+        "--seed 1 --seed 2",
+        "--breif"
+      })
   void wrongArguments_endWith2(String arguments) {
     assertThat(run(arguments)).isEqualTo(2);
     assertThat(lines()).isEmpty();

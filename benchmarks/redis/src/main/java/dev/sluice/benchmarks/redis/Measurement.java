@@ -4,6 +4,7 @@ package dev.sluice.benchmarks.redis;
 import com.sun.management.OperatingSystemMXBean;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
+import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
 import java.net.URI;
 import java.util.List;
@@ -31,6 +32,7 @@ final class Measurement {
   private final RedisCommands<String, String> commands;
   private final OperatingSystemMXBean system =
       ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class);
+  private final CompilationMXBean compiler = ManagementFactory.getCompilationMXBean();
 
   private Measurement(double seconds, RedisCommands<String, String> commands) {
     this.measureNanos = (long) (seconds * TimeUnit.SECONDS.toNanos(1));
@@ -139,17 +141,22 @@ final class Measurement {
   }
 
   /**
-   * Waits until many calls were made and the rate of calls no longer rises. Returns how many
-   * seconds the warm-up took; negated if the rate was still rising at the end.
+   * Waits until many calls were made, the rate of calls no longer rises, and the JIT compiler
+   * hardly works any more. Returns the time that this took in seconds; the negated time if the JVM
+   * was still warming up at the end.
    */
-  private static double warmUp(Run run) throws InterruptedException {
+  private double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();
     long start = System.nanoTime();
     for (int i = 0; i < MOST_SPANS && !(warmth.isStable() && run.calls() >= LEAST_CALLS); i++) {
       long before = System.nanoTime();
       long calls = run.calls();
+      long compiledMillis = compiler.getTotalCompilationTime();
       TimeUnit.NANOSECONDS.sleep(SPAN_NANOS);
-      warmth.add((run.calls() - calls) * 1e9 / (System.nanoTime() - before));
+      double nanos = System.nanoTime() - before;
+      warmth.add(
+          (run.calls() - calls) * 1e9 / nanos,
+          (compiler.getTotalCompilationTime() - compiledMillis) * 1e6 / nanos);
     }
     double seconds = (System.nanoTime() - start) / 1e9;
     return warmth.isStable() ? seconds : -seconds;

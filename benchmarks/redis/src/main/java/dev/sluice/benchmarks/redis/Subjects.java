@@ -309,7 +309,8 @@ final class Subjects {
 
   /**
    * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
-   * 4, depending on the bucket. Each settlement refunds a token or spends a further token.
+   * 4, depending on the bucket. Each settlement refunds a token or spends a further token. The
+   * smaller loads are measured first, as for {@link #SLUICE}, so that both JVMs are equally warm.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
@@ -317,7 +318,7 @@ final class Subjects {
         Limits.builder(Catalogue.of(name)).limit("Measured", Quota.per(BURST, PERIOD)).build();
     RedisStore store = RedisStore.builder(uri).timeout(Duration.ofSeconds(10)).open();
     Limiter limiter = Limiter.of(limits, store);
-    return new Keyed("3:", List.of(Load.SIXTY_FOUR)) {
+    return new Keyed("3:", Load.BLOCKING) {
       @Override
       public int charges() {
         return 2;

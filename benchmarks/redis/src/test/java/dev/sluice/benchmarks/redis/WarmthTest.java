@@ -12,7 +12,7 @@ final class WarmthTest {
 
   private void add(double... rates) {
     for (double rate : rates) {
-      warmth.add(rate);
+      warmth.add(rate, 0);
     }
   }
 
@@ -33,6 +33,18 @@ final class WarmthTest {
   @Test
   void rateThatStays_isStable_whateverTheNoise() {
     add(33, 60, 84, 76, 80, 82, 78);
+    assertThat(warmth.isStable()).isFalse();
+    add(80);
+    assertThat(warmth.isStable()).isTrue();
+  }
+
+  @Test
+  void busyCompiler_isNotStable_whateverTheRate() {
+    for (int i = 0; i < 9; i++) {
+      warmth.add(80, 0.2);
+    }
+    assertThat(warmth.isStable()).isFalse();
+    add(80, 80);
     assertThat(warmth.isStable()).isFalse();
     add(80);
     assertThat(warmth.isStable()).isTrue();
