@@ -158,7 +158,6 @@ public final class Access implements AutoCloseable {
     return audit;
   }
 
-  /** Closes the stores that count requests. */
   @Override
   public void close() {
     addresses.close();
@@ -239,7 +238,6 @@ public final class Access implements AutoCloseable {
     return perAddress != null;
   }
 
-  /** Whether a client is known, by a token or by its certificate. */
   boolean isKnown(byte @Nullable [] tokenHash, List<String> certificateNames) {
     Tokens known = known();
     return known == null

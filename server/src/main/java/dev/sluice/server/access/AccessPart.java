@@ -28,7 +28,7 @@ import org.jspecify.annotations.Nullable;
  * second header takes precedence. A proxy that asks for a decision copies its client's headers, so
  * the proxy sends its own token in {@code Sluice-Token}.
  */
-public final class AccessPart implements Part {
+public record AccessPart(Access access) implements Part {
 
   private static final AttributeKey<Caller> CALLER =
       AttributeKey.valueOf(AccessPart.class, "CALLER");
@@ -37,12 +37,6 @@ public final class AccessPart implements Part {
   private static final String SCHEME = "bearer ";
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
-
-  private final Access access;
-
-  public AccessPart(Access access) {
-    this.access = access;
-  }
 
   /**
    * Returns the caller of a request. Without a tokens file, the caller needs no token, and its name

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.JsonLines.LogKind;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -22,20 +22,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Recording an operation never waits for a disk; see {@link JsonLines}. Thread-safe.
  */
-public final class AuditLog implements AutoCloseable {
+public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
 
-  /** The name of the log in messages and metrics. */
   public static final LogKind KIND = new LogKind("audit log", "sluice.audit", "sluice-audit");
 
   private static final int DETAIL_SHOWN = 1000;
 
-  private final @Nullable JsonLines lines;
-
-  private AuditLog(@Nullable JsonLines lines) {
-    this.lines = lines;
-  }
-
-  /** Returns a log that discards everything. */
   public static AuditLog none() {
     return new AuditLog(null);
   }
@@ -144,7 +136,6 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Records an operation of the server itself. */
   public void noteServer(String what, String result, String detail) {
     JsonLines to = lines;
     if (to != null) {
@@ -153,31 +144,17 @@ public final class AuditLog implements AutoCloseable {
   }
 
   private static void write(
-      @Nullable Caller caller,
-      String door,
-      Noted act,
-      String result,
-      String detail,
-      JsonGenerator json)
-      throws IOException {
-    json.writeStringField("at", Instant.now().toString());
-    json.writeStringField("who", caller == null ? "server" : JsonLines.shown(caller.name()));
-    if (caller != null) {
-      json.writeStringField("by", caller.by());
-      json.writeStringField("address", caller.address());
-    }
-    json.writeStringField("door", door);
-    json.writeStringField("what", act.what());
-    if (act.limit() != null) {
-      json.writeStringField("limit", JsonLines.shown(act.limit()));
-    }
-    if (act.id() != null) {
-      json.writeStringField("id", JsonLines.shown(act.id()));
-    }
-    json.writeStringField("result", result);
-    if (!detail.isEmpty()) {
-      json.writeStringField("detail", JsonLines.shown(detail, DETAIL_SHOWN));
-    }
+      @Nullable Caller caller, String door, Noted act, String result, String detail, Json json) {
+    json.put("at", Instant.now())
+        .put("who", caller == null ? "server" : JsonLines.shown(caller.name()))
+        .put("by", caller == null ? null : caller.by())
+        .put("address", caller == null ? null : caller.address())
+        .put("door", door)
+        .put("what", act.what())
+        .put("limit", act.limit() == null ? null : JsonLines.shown(act.limit()))
+        .put("id", act.id() == null ? null : JsonLines.shown(act.id()))
+        .put("result", result)
+        .put("detail", detail.isEmpty() ? null : JsonLines.shown(detail, DETAIL_SHOWN));
   }
 
   /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */

@@ -142,7 +142,6 @@ public final class Caller {
     return credential.kind();
   }
 
-  /** Returns the client's IP address. */
   public String address() {
     return address;
   }

@@ -46,7 +46,6 @@ public final class Identity {
     return anybody;
   }
 
-  /** Returns the IP address of a connection's client. */
   public static String address(SocketAddress peer) {
     return Access.address(peer);
   }

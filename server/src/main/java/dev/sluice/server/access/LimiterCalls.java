@@ -89,7 +89,6 @@ public final class LimiterCalls {
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
   }
 
-  /** Adds a denial to the statistics, and returns the decision. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
     return reported(decision, () -> DeniedRequest.at(door));

@@ -37,7 +37,6 @@ public enum Permission {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
   }
 
-  /** Returns the words for the permission, such as {@code decide} or {@code any role}. */
   public String word() {
     return word;
   }

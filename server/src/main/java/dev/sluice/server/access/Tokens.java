@@ -82,7 +82,6 @@ public final class Tokens {
     return TokensFile.isScope(text);
   }
 
-  /** Returns the names of all roles. */
   public static List<String> roles() {
     return Role.words();
   }

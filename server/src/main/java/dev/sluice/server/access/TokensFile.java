@@ -28,7 +28,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a tokens file, which lists tokens and certificates. Stateless. */
-final class TokensFile implements CompanionFile<Tokens> {
+record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
+    implements CompanionFile<Tokens> {
 
   private static final List<String> LISTS = List.of("tokens", "certificates");
   private static final List<String> TOKEN_FIELDS =
@@ -48,18 +49,6 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final Pattern TOKEN_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
   private static final int LONGEST_CERTIFICATE_NAME = 255;
-
-  private final boolean asksForCertificates;
-  private final UnaryOperator<Limits> meant;
-
-  /**
-   * Makes a reader. {@code meant} returns the limits that scopes are checked against; its argument
-   * is the limits that were read together with the tokens.
-   */
-  TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
-    this.asksForCertificates = asksForCertificates;
-    this.meant = meant;
-  }
 
   static boolean isName(String text) {
     return TOKEN_NAME.matcher(text).matches();

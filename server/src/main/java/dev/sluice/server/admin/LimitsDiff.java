@@ -63,7 +63,6 @@ public final class LimitsDiff {
         .collect(Collectors.toMap(LimitName::name, name -> name, (one, other) -> one));
   }
 
-  /** Returns the values of a limit by the names of their fields in limit files. */
   private static Map<String, String> fields(Limits limits, LimitName name) {
     Map<String, String> fields = new LinkedHashMap<>();
     List<Quota> quotas = limits.defaultsFor(name);
@@ -114,7 +113,6 @@ public final class LimitsDiff {
         .collect(Collectors.joining(" and "));
   }
 
-  /** Adds one line with all fields that differ. */
   private static void addChanges(
       String what, Map<String, String> before, Map<String, String> after, List<String> lines) {
     StringJoiner changes = new StringJoiner(", ");

@@ -395,7 +395,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  /** Returns the base's overrides that come from the table. */
   private List<LimitOverride> ofTable() {
     CurrentLimits files = deployed;
     List<LimitOverride> rows = new ArrayList<>();

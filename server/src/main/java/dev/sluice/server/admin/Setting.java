@@ -95,12 +95,10 @@ public final class Setting<T> {
     return id.apply(one);
   }
 
-  /** Returns the id format that a limit requires for settings of this kind. */
   IdFormat form(LimitName limit) {
     return form.apply(limit);
   }
 
-  /** Returns a copy of a setting for another limit or id. */
   T moved(T one, LimitName newName, String newId) {
     return moved.to(one, newName, newId);
   }
@@ -137,7 +135,6 @@ public final class Setting<T> {
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;
   }
 
-  /** Returns the words for the kind, such as {@code an override}. */
   @Override
   public String toString() {
     return words;

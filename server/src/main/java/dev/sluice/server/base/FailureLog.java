@@ -24,7 +24,6 @@ public final class FailureLog {
 
   private FailureLog() {}
 
-  /** Logs that the store could not decide, and returns the id of the incident. */
   @CanIgnoreReturnValue
   public static String undecided(StoreException failure) {
     String why = String.valueOf(failure.getMessage());

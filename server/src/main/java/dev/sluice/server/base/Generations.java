@@ -111,7 +111,6 @@ public final class Generations {
   private final Map<Kind, Watched> byKind = new EnumMap<>(Kind.class);
   private volatile Beside beside = NOTHING;
 
-  /** Makes the generations of a server without files. */
   public Generations() {
     for (Kind kind : Kind.values()) {
       byKind.put(kind, new Watched());
@@ -176,7 +175,6 @@ public final class Generations {
           new State(new Active(NONE, now, List.of()), new Offered(NONE, now, List.of(), List.of()));
     }
 
-    /** Returns the generation in force and the last offered one. */
     public State state() {
       return state;
     }
@@ -186,7 +184,6 @@ public final class Generations {
       return !state.offered().hash().equals(NONE);
     }
 
-    /** Sets the reader of the files. */
     public void readBy(LimitFilesWatcher newFiles) {
       this.files = newFiles;
     }
@@ -262,7 +259,6 @@ public final class Generations {
           .sum();
     }
 
-    /** Records a generation that was applied. */
     public void applied(
         String hash, Instant at, List<String> warnings, Limits limits, List<String> changes) {
       keep(new Past(hash, at, limits));
@@ -274,7 +270,6 @@ public final class Generations {
               new Offered(hash, at, List.of(), warnings));
     }
 
-    /** Records a generation that was refused. */
     public void refused(String hash, Instant at, List<String> mistakes) {
       state = new State(state.active(), new Offered(hash, at, mistakes, List.of()));
     }

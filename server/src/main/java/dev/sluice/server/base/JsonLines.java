@@ -2,7 +2,6 @@
 package dev.sluice.server.base;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -10,7 +9,6 @@ import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +23,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -80,13 +79,6 @@ public final class JsonLines implements AutoCloseable {
    * @param meter the start of the names of the meters
    */
   public record LogKind(String what, String meter, String thread) {}
-
-  /** Writes the fields of a line. */
-  public interface Fields {
-
-    /** Writes the fields into an object. The generator writes to memory, and so never throws. */
-    void write(JsonGenerator json) throws IOException;
-  }
 
   /** A file or stream that is opened for each write and closed afterwards. */
   private interface Target {
@@ -179,15 +171,8 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /** Queues a line. The line is lost if too many lines wait for the disk. */
-  public void add(Fields fields) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    try (JsonGenerator json = JSON.createGenerator(bytes)) {
-      json.writeStartObject();
-      fields.write(json);
-      json.writeEndObject();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the target is in memory
-    }
+  public void add(Consumer<Json> fields) {
+    ByteArrayOutputStream bytes = Json.written(JSON, Json.of(fields));
     bytes.write('\n');
     add(bytes.toByteArray());
   }

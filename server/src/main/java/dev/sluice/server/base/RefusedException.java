@@ -43,13 +43,11 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
   }
 
-  /** Refuses a caller without the permission for its request. */
   public static RefusedException forbidden(String detail, @Nullable String role) {
     return new RefusedException(
         HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
   }
 
-  /** Refuses a client that sends too many requests to the server itself. */
   public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
     return new RefusedException(
         HttpStatus.TOO_MANY_REQUESTS,
@@ -89,7 +87,6 @@ public final class RefusedException extends RuntimeException {
     return retryAfterSeconds;
   }
 
-  /** Returns the HTTP status, a 4xx or 503. */
   public HttpStatus status() {
     return status;
   }
@@ -104,7 +101,6 @@ public final class RefusedException extends RuntimeException {
     return title;
   }
 
-  /** Returns what is wrong with this request, for people. */
   public String detail() {
     return String.valueOf(getMessage());
   }

@@ -159,7 +159,6 @@ final class DecisionStream {
     return HttpFailures.fault(HttpFailures.storeIsLate());
   }
 
-  /** Returns the fault of a body that did not end in time. */
   static Fault tooLate() {
     return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
   }

@@ -197,7 +197,6 @@ record Fault(
         null);
   }
 
-  /** Returns the fault of a server error, without internal details. */
   static Fault internal(String incident) {
     return new Fault(
             HttpStatus.INTERNAL_SERVER_ERROR,
@@ -221,7 +220,6 @@ record Fault(
         refused);
   }
 
-  /** Returns the fault of a request that Armeria rejected. */
   static Fault ofStatus(HttpStatus status, @Nullable String description) {
     String title = status.reasonPhrase();
     String detail = description == null ? title : description;

@@ -27,6 +27,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.base.FailureLog;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
@@ -37,6 +38,8 @@ import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;
 import io.netty.handler.codec.http.InvalidLineSeparatorException;
+import java.io.IOException;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
@@ -214,13 +217,7 @@ final class HttpFailures implements ServerErrorHandler {
    * its body has arrived, Armeria resets the HTTP/2 stream at once, and the client can lose the
    * response. Ignores gRPC, which has its own error responses.
    */
-  static final class EarlyAnswers implements DecoratingHttpServiceFunction {
-
-    private final HttpFailures failures;
-
-    EarlyAnswers(HttpFailures failures) {
-      this.failures = failures;
-    }
+  record EarlyAnswers(HttpFailures failures) implements DecoratingHttpServiceFunction {
 
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -273,7 +270,7 @@ final class HttpFailures implements ServerErrorHandler {
     }
   }
 
-  /** Checks the media type and encoding of bodies. */
+  /** Reads bodies, and checks their media type and encoding. */
   static final class Bodies {
 
     private Bodies() {}
@@ -291,6 +288,18 @@ final class HttpFailures implements ServerErrorHandler {
       }
       String encoding = Requests.compression(request.headers());
       return encoding == null ? null : Fault.wrongEncoding(encoding);
+    }
+
+    /** Reads a body that is a JSON object; see {@link Json#read}. */
+    static Map<?, ?> object(byte[] body) {
+      try {
+        if (Json.read(body) instanceof Map<?, ?> fields) {
+          return fields;
+        }
+      } catch (IOException e) {
+        // Reported below.
+      }
+      throw new WireException(null, "the body must be a JSON object, and nothing else");
     }
   }
 }

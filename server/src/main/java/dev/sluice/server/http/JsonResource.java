@@ -19,7 +19,6 @@ import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.stats.Denials.DeniedRequest;
-import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireReader;
@@ -109,7 +108,7 @@ abstract class JsonResource extends Resource {
           .thenApply(
               decision ->
                   act == Act.RESET
-                      ? Answers.json(HttpStatus.OK, out -> DecisionWriter.writeReset(decision, out))
+                      ? Answers.reset(decision)
                       : Answers.decision(decision.orElseThrow(), wire, form));
     }
   }
@@ -197,13 +196,7 @@ abstract class JsonResource extends Resource {
     }
 
     private static AggregatedHttpResponse cancelled() {
-      return Answers.json(
-          HttpStatus.OK,
-          json -> {
-            json.writeStartObject();
-            json.writeBooleanField("cancelled", true);
-            json.writeEndObject();
-          });
+      return Answers.json(HttpStatus.OK, json -> json.put("cancelled", true));
     }
   }
 }

@@ -12,6 +12,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.net.WholeResponse;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
 
 /**
  * A service for one path and one method. A {@code HEAD} request is handled like {@code GET},
@@ -68,6 +69,29 @@ abstract class MethodService implements HttpService {
                   (answer, failure) ->
                       failure == null ? answer : HttpFailures.answer(context, failure)),
           context);
+    }
+
+    /** Returns a resource for GET whose answers are known at once. */
+    static Resource get(Function<ServiceRequestContext, AggregatedHttpResponse> answer) {
+      return new Resource(HttpMethod.GET) {
+        @Override
+        CompletionStage<AggregatedHttpResponse> answer(
+            ServiceRequestContext context, HttpRequest request) {
+          return CompletableFuture.completedFuture(answer.apply(context));
+        }
+      };
+    }
+
+    /** Returns a resource for GET that makes its answers on threads that may block. */
+    static Resource blocking(Function<ServiceRequestContext, AggregatedHttpResponse> answer) {
+      return new Resource(HttpMethod.GET) {
+        @Override
+        CompletionStage<AggregatedHttpResponse> answer(
+            ServiceRequestContext context, HttpRequest request) {
+          return CompletableFuture.supplyAsync(
+              () -> answer.apply(context), context.blockingTaskExecutor());
+        }
+      };
     }
 
     /** Declares that the body arrives in pieces, and that the response is sent as a whole. */

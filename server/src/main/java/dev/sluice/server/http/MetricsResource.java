@@ -239,7 +239,6 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Releases the native memory of the decompressor. */
     private void close() {
       try {
         if (text != null) {
@@ -321,13 +320,7 @@ final class MetricsResource extends MethodService {
   }
 
   /** The meters of the process and its JVM, under Micrometer's names. Thread-safe. */
-  static final class ProcessMeters implements AutoCloseable {
-
-    private final JvmGcMetrics collections;
-
-    private ProcessMeters(JvmGcMetrics collections) {
-      this.collections = collections;
-    }
+  record ProcessMeters(JvmGcMetrics collections) implements AutoCloseable {
 
     /**
      * Registers the meters. The caller must close the result, since the meters of the garbage

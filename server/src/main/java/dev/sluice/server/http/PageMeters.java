@@ -113,7 +113,6 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
   }
 
-  /** Returns all meters of a class, grouped by the name of their family. */
   private <M extends Meter> Map<String, List<M>> families(Class<M> kind) {
     return getMeters().stream()
         .filter(kind::isInstance)

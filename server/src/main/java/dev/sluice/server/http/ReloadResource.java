@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -33,7 +32,6 @@ import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitFilesWatcher;
 import dev.sluice.yaml.Problem;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -142,7 +140,7 @@ class ReloadResource extends Resource {
   private AggregatedHttpResponse reload(Caller caller) {
     boolean applied = generations.reload();
     note(caller, applied ? "done" : "refused", String.join("; ", generations.mistakes()));
-    return answer(applied, caller, json -> {});
+    return answer(applied, caller, null);
   }
 
   private AggregatedHttpResponse dryRun(Caller caller) {
@@ -167,13 +165,11 @@ class ReloadResource extends Resource {
     return Answers.json(
         mistakes.isEmpty() ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
-          json.writeStartObject();
-          json.writeBooleanField("applied", false);
-          GenerationJson.writeLines("mistakes", "mistake", mistakes, caller, json);
-          GenerationJson.writeLines("changes", "change", changes, caller, json);
-          json.writeStringField("effect", said[0]);
+          json.put("applied", false)
+              .put("mistakes", GenerationJson.lines("mistake", mistakes, caller))
+              .put("changes", GenerationJson.lines("change", changes, caller))
+              .put("effect", said[0]);
           GenerationJson.write(generations, caller, json);
-          json.writeEndObject();
         });
   }
 
@@ -364,20 +360,13 @@ class ReloadResource extends Resource {
     note(caller, "refused", why);
   }
 
-  /** Writes further fields of the response. */
-  private interface AnswerFields {
-    void write(JsonGenerator json) throws IOException;
-  }
-
-  private AggregatedHttpResponse answer(boolean applied, Caller caller, AnswerFields more) {
+  private AggregatedHttpResponse answer(
+      boolean applied, Caller caller, @Nullable List<String> changes) {
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
-          json.writeStartObject();
-          json.writeBooleanField("applied", applied);
-          more.write(json);
+          json.put("applied", applied).put("changes", changes);
           GenerationJson.write(generations, caller, json);
-          json.writeEndObject();
         });
   }
 
@@ -421,11 +410,7 @@ class ReloadResource extends Resource {
       files.putBack(to.limits(), to.hash());
       super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
       return super.answer(
-          true,
-          caller,
-          json ->
-              GenerationJson.writeLines(
-                  "changes", "change", LimitsDiff.between(now, after), caller, json));
+          true, caller, GenerationJson.lines("change", LimitsDiff.between(now, after), caller));
     }
 
     /**

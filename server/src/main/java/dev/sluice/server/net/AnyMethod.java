@@ -38,7 +38,6 @@ public final class AnyMethod {
     return request.headers().get(HEADER, request.method().name());
   }
 
-  /** Changes an HTTP/1 request before Armeria sees it. */
   static void accept(io.netty.handler.codec.http.HttpRequest request) {
     String method = request.method().name();
     if (isUnknown(method, request.uri())) {
@@ -59,7 +58,6 @@ public final class AnyMethod {
         && METHOD.matcher(method).matches();
   }
 
-  /** Whether a target is {@link AskedByProxies#PATH}, or a path below it. */
   static boolean isAsked(String target) {
     return target.startsWith(AskedByProxies.PATH)
         && (target.length() == AskedByProxies.PATH.length()

@@ -52,7 +52,6 @@ final class Body implements Subscriber<HttpObject> {
     this.maxBytes = maxBytes;
   }
 
-  /** Returns a future for the collected body. */
   static CompletableFuture<byte[]> collected(
       HttpRequest request, ServiceRequestContext context, int maxBytes) {
     return subscribed(new Body(context, maxBytes, null), request);

@@ -28,7 +28,6 @@ public abstract class Client extends ChannelDuplexHandler {
   private final AtomicBoolean doomed = new AtomicBoolean();
   private volatile @Nullable ChannelHandlerContext context;
 
-  /** Makes a client of a connection that was just accepted. */
   protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
     this.channel = accepted.channel();
@@ -140,7 +139,6 @@ public abstract class Client extends ChannelDuplexHandler {
     }
   }
 
-  /** Whether the server has decided to close the connection. */
   protected final boolean isDoomed() {
     return doomed.get();
   }
@@ -150,7 +148,6 @@ public abstract class Client extends ChannelDuplexHandler {
     return traffic.exchangeNanos();
   }
 
-  /** Returns the key of the peer. */
   final Object key() {
     return key;
   }

@@ -171,7 +171,6 @@ public final class ConnectionBudget {
     return stage;
   }
 
-  /** Returns the number of open connections of all doors. */
   public int connections() {
     return connections.size();
   }
@@ -549,7 +548,6 @@ public final class ConnectionBudget {
      */
     static final int BESIDE_CONNECTIONS = 192;
 
-    /** The advice for a limit that is too low. */
     static final String REMEDY =
         "raise the limit with ulimit -n 16384, or LimitNOFILE in a systemd unit";
 

@@ -57,7 +57,6 @@ final class Exchange implements Requests.HeldAnswers {
     this.startNanos = startNanos;
   }
 
-  /** Returns the exchange of a request that has begun. */
   static Exchange of(ServiceRequestContext context) {
     return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
   }
@@ -196,15 +195,9 @@ final class Exchange implements Requests.HeldAnswers {
    * Charges each request to the budget before its body is read, and each response until the client
    * has read it.
    */
-  static final class BudgetDecorator implements DecoratingHttpServiceFunction {
+  record BudgetDecorator(ConnectionBudget traffic) implements DecoratingHttpServiceFunction {
 
     private static final String CLOSE = "close";
-
-    private final ConnectionBudget traffic;
-
-    BudgetDecorator(ConnectionBudget traffic) {
-      this.traffic = traffic;
-    }
 
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)

@@ -38,23 +38,14 @@ import java.util.regex.Pattern;
  */
 
 /** Refuses requests whose host or origin shows that they are not meant for this server. */
-final class RequestChecks implements DecoratingHttpServiceFunction {
+record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic)
+    implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
   static final String LOCALHOST = "localhost";
   private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
   private static final String PARAMETERS = "\0:{*";
   private static final int SHOWN = 200;
-
-  private final Set<String> hosts;
-  private final Set<String> origins;
-  private final ConnectionBudget traffic;
-
-  RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic) {
-    this.hosts = hosts;
-    this.origins = origins;
-    this.traffic = traffic;
-  }
 
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)

@@ -16,12 +16,10 @@ import org.jspecify.annotations.Nullable;
 /** Methods to read requests, shared by several parts of the server. */
 public final class Requests {
 
-  /** The media type of gRPC. */
   public static final String GRPC = "application/grpc";
 
   private Requests() {}
 
-  /** Returns whether a request is a gRPC request, by its content type. */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
   }

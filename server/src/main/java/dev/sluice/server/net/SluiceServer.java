@@ -178,7 +178,6 @@ public final class SluiceServer implements AutoCloseable {
     return new Builder(address, traffic);
   }
 
-  /** Returns the address, with the port that was opened. */
   public InetSocketAddress address() {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  * which the header {@code traceparent} identifies. Names and attributes follow OpenTelemetry's
  * conventions; a span has no id, no address and no token. Immutable and thread-safe.
  */
-final class TracesPart implements Part {
+record TracesPart(Tracer tracer) implements Part {
 
   /** The routes that are never traced: the page, probes, metrics, and the API description. */
   private static final Set<String> UNTRACED =
@@ -50,12 +50,6 @@ final class TracesPart implements Part {
   private static final Set<String> FAILURES_OF_GRPC = Set.of("2", "4", "12", "13", "14", "15");
   private static final TextMapPropagator PROPAGATOR = W3CTraceContextPropagator.getInstance();
   private static final int FIRST_FAILURE = 500;
-
-  private final Tracer tracer;
-
-  TracesPart(Tracer tracer) {
-    this.tracer = tracer;
-  }
 
   @Override
   public void addTo(ServerBuilder server) {}

@@ -83,7 +83,6 @@ public final class Reservations implements AutoCloseable {
    */
   public static final int MOST_MARKS = 1_000_000;
 
-  /** The shortest life that a client may request for a token. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
   /** How far the clocks of a fleet's servers may differ. */

@@ -78,7 +78,6 @@ final class Command {
     return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
-  /** Makes a command that can change a bucket. */
   static Command writing(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
@@ -129,7 +128,6 @@ final class Command {
     return request.is(index, nameBytes);
   }
 
-  /** Returns the name in capitals. */
   String name() {
     return usage.name();
   }
@@ -154,7 +152,6 @@ final class Command {
     return usage.hasKey();
   }
 
-  /** Whether the command can change a bucket. */
   boolean writes() {
     return writes;
   }

@@ -193,18 +193,15 @@ final class LimitCommands {
     decide(act, single, reply, session);
   }
 
-  /** Reads a limit, an id, and an optional cost. */
   private static WireTransaction single(Request request) {
     Long cost = request.count() > COST ? cost(request, COST) : null;
     return new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
   }
 
-  /** Returns the transaction of a command that starts with a limit and an id. */
   List<Transaction> transaction(Request request, Session session) {
     return acts.transactions(WireRequest.of(single(request)), session.caller());
   }
 
-  /** Adds a denial to the statistics, and returns the decision. */
   @CanIgnoreReturnValue
   Decision reported(Decision decision) {
     return acts.reported(decision);
@@ -310,7 +307,6 @@ final class LimitCommands {
     }
   }
 
-  /** Returns all mistakes as one line. */
   static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));

@@ -85,7 +85,6 @@ final class Replies {
     }
   }
 
-  /** Sets the protocol version of all later replies. */
   void resp3(boolean wanted) {
     settle();
     resp3 = wanted;
@@ -110,7 +109,6 @@ final class Replies {
     return writer;
   }
 
-  /** Adds a reply that is already known. */
   void now(Consumer<ReplyWriter> reply) {
     settle();
     if (waiting.isEmpty()) {

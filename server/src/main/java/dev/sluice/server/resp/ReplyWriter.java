@@ -108,12 +108,10 @@ final class ReplyWriter {
     ascii(resp3 ? "_\r\n" : "$-1\r\n");
   }
 
-  /** Begins an array of this many replies. */
   void array(int count) {
     header('*', count);
   }
 
-  /** Begins a map of this many pairs. */
   void map(int count) {
     if (resp3) {
       header('%', count);
@@ -159,7 +157,6 @@ final class ReplyWriter {
     }
   }
 
-  /** Returns the number of digits of a negative number. */
   private static int digitsOf(long negative) {
     int digits = 1;
     for (long power = -10; negative <= power && digits < MOST_DIGITS; power *= 10) {

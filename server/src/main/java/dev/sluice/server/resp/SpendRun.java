@@ -87,7 +87,6 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.name = name;
     }
 
-    /** Whether an argument is the name of this run's limit. */
     boolean isNamed(Request request, int index) {
       return request.is(index, name);
     }

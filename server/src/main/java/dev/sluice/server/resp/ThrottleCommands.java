@@ -129,7 +129,6 @@ final class ThrottleCommands {
     }
   }
 
-  /** Checks the arguments of a request, and returns its quota. */
   private Quota checked(Request request, Dialect dialect, long quantity) {
     long maxBurst = number(request, 2);
     long count = number(request, 3);

@@ -42,7 +42,6 @@ final class CurrentLimit {
     return periods;
   }
 
-  /** Converts a quota to a limit of Envoy. */
   static RateLimit of(Quota quota, String name) {
     return RateLimit.newBuilder()
         .setRequestsPerUnit(uint32(quota.burst()))
@@ -60,7 +59,6 @@ final class CurrentLimit {
     return Unit.UNKNOWN;
   }
 
-  /** Whether a limit that a proxy has sent has a known unit. */
   static boolean hasUnit(RateLimitOverride override) {
     return PERIODS.containsKey(unit(override));
   }

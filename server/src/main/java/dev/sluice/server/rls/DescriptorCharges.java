@@ -146,7 +146,6 @@ final class DescriptorCharges {
     return charges;
   }
 
-  /** Returns the match of each descriptor, in order. */
   List<Found> found() {
     return found;
   }
@@ -156,7 +155,6 @@ final class DescriptorCharges {
     return all;
   }
 
-  /** Returns the refunds, one for each bucket. */
   List<DescriptorCharge> refunds() {
     return List.copyOf(refunds.values());
   }
@@ -526,12 +524,10 @@ final class DescriptorCharges {
       return this;
     }
 
-    /** Returns the line of the rule that matched, 0 for none. */
     int line() {
       return line;
     }
 
-    /** Whether a rule denies the descriptor, regardless of the state of its limits. */
     boolean isDeniedByRule() {
       return denied != null && denied.byRule();
     }
@@ -713,7 +709,6 @@ final class DescriptorCharges {
       }
     }
 
-    /** Whether a part of a receipt is for this charge's bucket. */
     boolean took(Receipt.Part part) {
       Transaction taken = part.transaction();
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
@@ -792,7 +787,6 @@ final class DescriptorCharges {
       return decision;
     }
 
-    /** Returns whether the store or a failure rule decided. */
     DecidedBy decidedBy() {
       return decision == null ? DecidedBy.STORE : decision.decidedBy();
     }

@@ -59,7 +59,7 @@ import org.jspecify.annotations.Nullable;
  * a request that the client must change, 415 for a compressed body or another charset, 500 if
  * nothing was decided. Thread-safe; runs on event loops and never blocks.
  */
-final class JsonService implements HttpService {
+record JsonService(RateLimitRequests requests, RlsMeters meters) implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
   private static final JsonFormat.Parser PARSER =
@@ -68,14 +68,6 @@ final class JsonService implements HttpService {
       JsonFormat.printer().omittingInsignificantWhitespace();
 
   private static final Pattern EXCEPTION = Pattern.compile("\\b[a-z]+\\.[a-zA-Z.]*Exception\\b");
-
-  private final RateLimitRequests requests;
-  private final RlsMeters meters;
-
-  JsonService(RateLimitRequests requests, RlsMeters meters) {
-    this.requests = requests;
-    this.meters = meters;
-  }
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {

@@ -341,12 +341,10 @@ public final class RlsPart implements Part {
       }
     }
 
-    /** Returns the default settings, with the headers of the IETF. */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
     }
 
-    /** Returns the configured name of a header. */
     String nameOf(String header) {
       int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
       return index < 0 ? header : headerNames.get(index);

@@ -146,19 +146,8 @@ interface Door {
   /**
    * The HTTP port, which also serves {@code /metrics} and Envoy's rate limit protocol. Immutable.
    */
-  final class HttpDoor implements Door {
-
-    private final Http settings;
-    private final Settings rls;
-    private final MetricsPart metrics;
-    private final StatsPart stats;
-
-    HttpDoor(Http settings, Settings rls, MetricsPart metrics, StatsPart stats) {
-      this.settings = settings;
-      this.rls = rls;
-      this.metrics = metrics;
-      this.stats = stats;
-    }
+  record HttpDoor(Http settings, Settings rls, MetricsPart metrics, StatsPart stats)
+      implements Door {
 
     @Override
     public String protocol() {
@@ -203,7 +192,7 @@ interface Door {
   }
 
   /** A separate port for Envoy's rate limit protocol. Immutable. */
-  final class GrpcDoor implements Door {
+  record GrpcDoor(InetSocketAddress address, Settings rls) implements Door {
 
     /**
      * How long a connection may be silent. The time is long, so that a proxy without traffic keeps
@@ -219,14 +208,6 @@ interface Door {
     private static final long PREPARATION_SECONDS = 5;
 
     private static final AtomicBoolean CALLED = new AtomicBoolean();
-
-    private final InetSocketAddress address;
-    private final Settings rls;
-
-    GrpcDoor(InetSocketAddress address, Settings rls) {
-      this.address = address;
-      this.rls = rls;
-    }
 
     @Override
     public String protocol() {
@@ -306,13 +287,7 @@ interface Door {
   }
 
   /** The port for Redis clients. Immutable. */
-  final class RespDoor implements Door {
-
-    private final InetSocketAddress address;
-
-    RespDoor(InetSocketAddress address) {
-      this.address = address;
-    }
+  record RespDoor(InetSocketAddress address) implements Door {
 
     @Override
     public String protocol() {

@@ -205,7 +205,6 @@ final class LoadedFiles {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }
 
-  /** Returns when the limits in force were loaded. */
   Instant limitsLoadedAt(Instant now) {
     return lastGood == null ? now : lastGood.at();
   }

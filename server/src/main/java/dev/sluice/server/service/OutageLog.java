@@ -58,7 +58,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private volatile boolean isOut;
 
-  /** Makes a log that passes the store's events on to {@code next}. */
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
   }
@@ -89,7 +88,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return rules.add("%s: %s".formatted(others, outcome(storage.onFailure()))).toString();
   }
 
-  /** Describes a failure rule with the current number of servers. */
   String words(FailureRule rule) {
     int size = fleet.size();
     int seen = fleet.seen();

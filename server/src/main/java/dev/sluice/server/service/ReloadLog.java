@@ -36,20 +36,10 @@ import org.slf4j.event.Level;
  * Logs each reload of the limit files, and updates the metrics. A file of overrides has separate
  * metrics, unless the overrides come from a table.
  */
-final class ReloadLog implements ReloadListener {
+record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
-  private final LimiterMetrics metrics;
-  private final @Nullable Path overrides;
-
-  /** Makes a log; {@code overrides} is the file of overrides, null for a table or no overrides. */
-  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
-    this.metrics = metrics;
-    this.overrides = overrides;
-  }
-
-  /** Records a successful load in the metrics. */
   void tellLoaded(Instant at) {
     metrics.filesLoaded(at);
     if (overrides != null) {
@@ -204,7 +194,6 @@ final class ReloadLog implements ReloadListener {
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
 
-    /** Registers the meters of the files of one kind. */
     static void register(Generations generations, Kind kind, MeterRegistry registry) {
       Watched files = generations.of(kind);
       register(kind, "active", files, s -> s.active().since(), s -> s.active().hash(), registry);
@@ -294,18 +283,9 @@ final class ReloadLog implements ReloadListener {
   }
 
   /** Logs each reload of the tokens or the certificates in one line. */
-  static final class CredentialsLog implements ReloadListener {
+  record CredentialsLog(Kind kind, Runnable broken) implements ReloadListener {
 
     private static final Logger log = LoggerFactory.getLogger(CredentialsLog.class);
-
-    private final Kind kind;
-    private final Runnable broken;
-
-    /** Makes a log; {@code broken} counts failures that no content of a file should cause. */
-    CredentialsLog(Kind kind, Runnable broken) {
-      this.kind = kind;
-      this.broken = broken;
-    }
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {

@@ -136,7 +136,6 @@ public record ServerConfig(
       boolean plaintext,
       boolean open) {
 
-    /** Returns the HTTP door alone, without TLS. */
     public static Doors of(Http http) {
       return new Doors(http, null, null, Settings.of(OverridePolicy.ALLOW), null, false, false);
     }
@@ -225,7 +224,6 @@ public record ServerConfig(
       MissingDefault onMissing,
       @Nullable Copy copy) {
 
-    /** The sample limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
 
     public Sources {
@@ -265,7 +263,6 @@ public record ServerConfig(
       @Nullable Path rules,
       boolean onRequest) {
 
-    /** No limit files. */
     public static final Files NONE = new Files(null, null, null, null);
 
     /** Returns files whose changes apply at once. */
@@ -334,7 +331,6 @@ public record ServerConfig(
       }
     }
 
-    /** Makes settings with 1 as the smallest number of servers. */
     public Storage(
         StoreAccess store,
         @Nullable Snapshot snapshot,
@@ -345,7 +341,6 @@ public record ServerConfig(
       this(store, snapshot, tokenKey, onFailure, onFailureByLimit, 1, readyWithoutStore);
     }
 
-    /** Returns the failure rule of a limit. */
     FailureRule ruleOf(String limit) {
       return onFailureByLimit.getOrDefault(limit, onFailure);
     }
@@ -401,10 +396,8 @@ public record ServerConfig(
   public record Telemetry(
       boolean topDenied, @Nullable DenialLogFile denialLog, @Nullable OtlpSettings otlp) {
 
-    /** No further telemetry. */
     public static final Telemetry NONE = new Telemetry(false, null);
 
-    /** Makes settings without a log of denials. */
     public Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
       this(topDenied, null, otlp);
     }
@@ -497,7 +490,6 @@ public record ServerConfig(
 
     private SampleLimits() {}
 
-    /** Returns sample limits with bundled names. */
     public static Limits make() {
       return Limits.builder(BundledNames.catalogue())
           .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))

@@ -489,7 +489,6 @@ public final class Service implements AutoCloseable {
 
     private final Deque<Runnable> ends = new ArrayDeque<>();
 
-    /** Adds a task that stops a part. */
     synchronized void add(Runnable end) {
       ends.push(end);
     }
@@ -586,7 +585,6 @@ public final class Service implements AutoCloseable {
    */
   static final class RecentCheck implements Runnable {
 
-    /** How long the outcome of a check is reused. */
     static final long RECENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Runnable check;

@@ -76,7 +76,6 @@ public final class StoreAccess {
     return new StoreAccess(address, password, newPassword);
   }
 
-  /** Whether the store is in the memory of this process. */
   public boolean isMemory() {
     return address.equals(Stores.MEMORY);
   }
@@ -99,7 +98,6 @@ public final class StoreAccess {
     return clients ? this + " with clock=client" : toString();
   }
 
-  /** Returns the kind of store, for metrics. */
   String kind() {
     Stores.Product kind = Stores.find(this);
     return kind == Stores.Product.POSTGRES || kind == Stores.Product.MARIADB
@@ -162,7 +160,6 @@ public final class StoreAccess {
    */
   public static final class Stores {
 
-    /** The address of the store in this process's memory. */
     public static final String MEMORY = "memory";
 
     private static final List<String> REDIS =

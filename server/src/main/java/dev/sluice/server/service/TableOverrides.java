@@ -50,12 +50,10 @@ final class TableOverrides {
     return table != null;
   }
 
-  /** Returns the limits of the files, with the table's overrides. */
   CurrentLimits limits() {
     return limits;
   }
 
-  /** Returns the limits with the overrides and penalties that are set at run time. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null

@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class DenialLog implements AutoCloseable {
 
-  /** The name of the log in messages and metrics. */
   public static final LogKind KIND =
       new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
@@ -74,7 +73,6 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Returns the text that the log shows for an id. */
   String shown(String id) {
     return ids.apply(id);
   }
@@ -88,16 +86,11 @@ public final class DenialLog implements AutoCloseable {
   private void leftOut(Source source, long count) {
     if (count > 0) {
       lines.add(
-          json -> {
-            json.writeStringField("at", Instant.now().toString());
-            if (source.rule() != null) {
-              json.writeStringField("rule", JsonLines.shown(source.rule()));
-            }
-            if (source.limit() != null) {
-              json.writeStringField("limit", source.limit());
-            }
-            json.writeNumberField("leftOut", count);
-          });
+          json ->
+              json.put("at", Instant.now())
+                  .put("rule", source.rule() == null ? null : JsonLines.shown(source.rule()))
+                  .put("limit", source.limit())
+                  .put("leftOut", count));
     }
   }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
-import dev.sluice.wire.DecisionWriter;
-import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -56,7 +54,6 @@ public final class Denials implements LimiterObserver {
     this.charged = keepsLast ? new TopDenied() : null;
   }
 
-  /** Returns a receiver that discards everything. */
   public static Denials none() {
     return NONE;
   }
@@ -174,32 +171,21 @@ public final class Denials implements LimiterObserver {
       String decidedBy,
       boolean penalized) {
 
-    /** Writes the denial as fields. {@code shownId} is the text to show for the id. */
-    public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
-      json.writeStringField("at", at.toString());
-      json.writeStringField("door", asked.door());
-      writeField("method", asked.method(), json);
-      writeField("path", asked.path(), json);
-      writeField("rule", asked.rule(), json);
+    public void write(@Nullable String shownId, Json json) {
+      json.put("at", at)
+          .put("door", asked.door())
+          .put("method", asked.method())
+          .put("path", asked.path())
+          .put("rule", asked.rule());
       if (limit != null) {
-        json.writeStringField("limit", limit);
-        writeField("id", shownId == null ? null : JsonLines.shown(shownId), json);
-        json.writeNumberField("cost", cost);
+        json.put("limit", limit)
+            .put("id", shownId == null ? null : JsonLines.shown(shownId))
+            .put("cost", cost);
         if (retryInNanos > 0) {
-          DecisionWriter.writeSeconds("retryInSeconds", retryInNanos, json);
+          json.putSeconds("retryInSeconds", retryInNanos);
         }
       }
-      json.writeStringField("decidedBy", decidedBy);
-      if (penalized) {
-        json.writeBooleanField("penalty", true);
-      }
-    }
-
-    private static void writeField(String field, @Nullable String text, JsonGenerator json)
-        throws IOException {
-      if (text != null) {
-        json.writeStringField(field, text);
-      }
+      json.put("decidedBy", decidedBy).put("penalty", penalized ? true : null);
     }
 
     static Denial of(Decision part, Transaction transaction, DeniedRequest asked) {
@@ -345,7 +331,6 @@ public final class Denials implements LimiterObserver {
       buckets.forEach(bucket -> each.accept(bucket.limit, bucket.id));
     }
 
-    /** Returns the last denials of an id, the newest first. */
     synchronized List<Denial> of(String limit, String id) {
       DeniedBucket bucket = new DeniedBucket(limit, id);
       return byBucket.containsKey(bucket) ? List.copyOf(byBucket.get(bucket)) : List.of();

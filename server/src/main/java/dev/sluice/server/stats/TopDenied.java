@@ -46,7 +46,6 @@ public final class TopDenied implements LimiterObserver {
   private final LongSupplier nanoTime;
   private final Map<String, Windows> byLimit = new ConcurrentHashMap<>();
 
-  /** Makes an observer that has counted no denial. */
   public TopDenied() {
     this(System::nanoTime);
   }
@@ -72,7 +71,6 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  /** Adds a number to the count of an id. */
   void count(String limit, String id, long more) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
@@ -221,7 +219,6 @@ public final class TopDenied implements LimiterObserver {
       return counters.size() < capacity ? 0 : smallest().count;
     }
 
-    /** Returns an estimate for each item that has a counter, in any order. */
     List<Estimate> estimates() {
       return counters.values().stream()
           .map(counter -> new Estimate(counter.item, counter.count - counter.error, counter.count))

@@ -95,7 +95,6 @@ public final class EndOfCertificate implements AutoCloseable {
         : null;
   }
 
-  /** Stops the hourly check. */
   @Override
   public void close() {
     hours.shutdownNow();

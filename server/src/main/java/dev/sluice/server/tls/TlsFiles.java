@@ -77,7 +77,6 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     return clients != null && clients.required();
   }
 
-  /** Whether a client certificate is optional or required. */
   public boolean asksForClientCertificates() {
     return clients != null;
   }

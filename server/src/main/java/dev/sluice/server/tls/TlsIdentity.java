@@ -100,7 +100,6 @@ public final class TlsIdentity {
     return leaf.getNotAfter().toInstant();
   }
 
-  /** Makes the handler of one connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
     // By default, a handler keeps the network buffers of an incomplete TLS record. Each buffer
@@ -113,18 +112,8 @@ public final class TlsIdentity {
    * Encrypts the connections of one door. A new connection gets the certificate that is in use at
    * that moment, and keeps this certificate. Thread-safe.
    */
-  public static final class Tls {
+  public record Tls(Supplier<TlsIdentity> current) {
 
-    private final Supplier<TlsIdentity> current;
-
-    /**
-     * Makes the TLS of a door. {@code current} returns the certificate in use, and must not block.
-     */
-    public Tls(Supplier<TlsIdentity> current) {
-      this.current = current;
-    }
-
-    /** Returns when the certificate in use expires. */
     public Instant certificateEnd() {
       return current.get().end();
     }
