@@ -4,10 +4,10 @@ package dev.sluice.cli;
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.acme.Identifier;
 import dev.sluice.acme.PublicSuffixes;
+import dev.sluice.cli.Console.ConsoleCommand;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -27,9 +27,7 @@ import picocli.CommandLine.Parameters;
       "  sluice covering www.example.com www.example.co.uk",
       "  sluice covering foo.github.io 2001:db8::1"
     })
-final class CoveringCommand implements Callable<Integer> {
-
-  private final Console console;
+final class CoveringCommand extends ConsoleCommand {
 
   @Parameters(
       arity = "1..*",
@@ -42,10 +40,6 @@ final class CoveringCommand implements Callable<Integer> {
       paramLabel = "FILE",
       description = "A list from publicsuffix.org that replaces the built-in list.")
   private @Nullable Path suffixes;
-
-  CoveringCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

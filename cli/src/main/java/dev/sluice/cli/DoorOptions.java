@@ -238,7 +238,6 @@ final class DoorOptions {
     return text == null ? null : address(option, text);
   }
 
-  /** Returns the URLs of all open doors, joined with "and". */
   String addresses(Service service) {
     String secure = tls.areSet() ? "s" : "";
     List<String> schemes = new ArrayList<>(List.of("http" + secure));
@@ -584,7 +583,6 @@ final class DoorOptions {
       return InputFiles.require("--tokens", tokens);
     }
 
-    /** Returns the settings of {@link #control}, without checking files. */
     ServerConfig.Control settings(boolean hasTable) {
       if (overrideStore != null && hasTable) {
         throw new InputException(

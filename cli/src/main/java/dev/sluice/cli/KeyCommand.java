@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.limit.IdFormat.Strictness;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -25,9 +25,7 @@ import picocli.CommandLine.Parameters;
       "  sluice key --limits limits.yml CallsPerShard -- -5",
       "                                    (an id that begins with a hyphen)"
     })
-final class KeyCommand implements Callable<Integer> {
-
-  private final Console console;
+final class KeyCommand extends ConsoleCommand {
 
   @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
   private String limit = "";
@@ -44,10 +42,6 @@ final class KeyCommand implements Callable<Integer> {
   private boolean strict;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
-
-  KeyCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

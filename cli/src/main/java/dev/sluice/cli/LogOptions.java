@@ -97,7 +97,6 @@ final class LogOptions {
       description = "The header with the client's address: x-forwarded-for (default) or forwarded.")
   private @Nullable String proxyHeader;
 
-  /** Whether an option was given. */
   boolean isAskedFor() {
     return rules.file() != null
         || !counts.isEmpty()
@@ -110,7 +109,6 @@ final class LogOptions {
         || proxyHeader != null;
   }
 
-  /** Returns the limits, with the rule book or the limits of {@code --count}. */
   Limits limits(LimitFileOptions files) {
     if (rules.file() != null && !counts.isEmpty()) {
       throw new InputException("found both --rules and --count, expected one or the other");
@@ -124,7 +122,6 @@ final class LogOptions {
     return limits;
   }
 
-  /** Runs a replay with these options. */
   ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();

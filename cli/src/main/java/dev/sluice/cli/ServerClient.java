@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.server.base.Json;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -60,7 +55,6 @@ final class ServerClient {
   private static final int CONFLICT = 409;
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
-  private static final JsonFactory JSON = new JsonFactory();
 
   /**
    * Matches the JDK's messages for a TLS alert with which the server rejects the client's
@@ -231,34 +225,14 @@ final class ServerClient {
    * empty after the last page.
    */
   private String page(String answer, String field, Consumer<String> each) {
-    String next = "";
-    try (JsonParser parser = JSON.createParser(answer)) {
-      parser.nextToken();
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        String name = parser.currentName();
-        JsonToken value = parser.nextToken();
-        if (name.equals(field) && value == JsonToken.START_ARRAY) {
-          while (parser.nextToken() == JsonToken.START_OBJECT) {
-            each.accept(copied(parser));
-          }
-        } else if (name.equals("next")) {
-          next = parser.getText();
-        } else {
-          parser.skipChildren();
-        }
-      }
-      return next;
-    } catch (IOException e) {
-      throw foreignAnswer(e);
+    Map<String, Object> page = parsed(answer);
+    if (page == null) {
+      throw foreignAnswer(null);
     }
-  }
-
-  private static String copied(JsonParser parser) throws IOException {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JSON.createGenerator(text)) {
-      json.copyCurrentStructure(parser);
+    for (Map<String, Object> item : objects(page, field)) {
+      each.accept(json(item));
     }
-    return text.toString();
+    return page.get("next") instanceof String next ? next : "";
   }
 
   /** Returns the path for an id. The id is in the query, since a path cannot contain every id. */
@@ -391,8 +365,10 @@ final class ServerClient {
 
   /** Returns the fields of a JSON object, as {@link #object} does; null for other texts. */
   static @Nullable Map<String, Object> parsed(String json) {
-    try (JsonParser parser = JSON.createParser(json)) {
-      return parser.nextToken() == JsonToken.START_OBJECT ? asObject(value(parser)) : null;
+    try {
+      return Json.read(json.getBytes(StandardCharsets.UTF_8)) instanceof Map<?, ?> object
+          ? asObject(object)
+          : null;
     } catch (IOException e) {
       return null;
     }
@@ -402,7 +378,12 @@ final class ServerClient {
   static Map<String, Object> asObject(@Nullable Object value) {
     Map<String, Object> fields = new LinkedHashMap<>();
     if (value instanceof Map<?, ?> object) {
-      object.forEach((name, field) -> fields.put(String.valueOf(name), field));
+      object.forEach(
+          (name, field) -> {
+            if (field != null) {
+              fields.put(String.valueOf(name), field);
+            }
+          });
     }
     return fields;
   }
@@ -427,47 +408,6 @@ final class ServerClient {
         : List.of();
   }
 
-  /** Returns the value at the parser's current token; null for a JSON null. */
-  private static @Nullable Object value(JsonParser parser) throws IOException {
-    switch (parser.currentToken()) {
-      case START_OBJECT -> {
-        Map<String, Object> fields = new LinkedHashMap<>();
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          String name = parser.currentName();
-          parser.nextToken();
-          Object field = value(parser);
-          if (field != null) {
-            fields.put(name, field);
-          }
-        }
-        return fields;
-      }
-      case START_ARRAY -> {
-        List<Object> items = new ArrayList<>();
-        while (parser.nextToken() != JsonToken.END_ARRAY) {
-          Object item = value(parser);
-          if (item != null) {
-            items.add(item);
-          }
-        }
-        return items;
-      }
-      case VALUE_TRUE, VALUE_FALSE -> {
-        return parser.getBooleanValue();
-      }
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> {
-        return parser.getNumberValue();
-      }
-      case VALUE_NULL -> {
-        return null;
-      }
-      default -> {
-        return parser.getText();
-      }
-    }
-  }
-
-  /** Sends a request, and returns the body of a successful response. */
   private String send(String method, String path, @Nullable Map<String, Object> fields) {
     String before = server.getRawPath().replaceFirst("/+$", "");
     HttpRequest.Builder request =
@@ -475,7 +415,7 @@ final class ServerClient {
             .timeout(PATIENCE)
             .method(
                 method,
-                fields == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body(fields)));
+                fields == null ? BodyPublishers.noBody() : BodyPublishers.ofString(json(fields)));
     if (fields != null) {
       request.header("Content-Type", "application/json");
     }
@@ -517,35 +457,9 @@ final class ServerClient {
     }
   }
 
-  private static String body(Map<String, Object> fields) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JSON.createGenerator(text)) {
-      write(fields, json);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: a StringWriter does not throw
-    }
-    return text.toString();
-  }
-
-  private static void write(Object value, JsonGenerator json) throws IOException {
-    if (value instanceof Map<?, ?> fields) {
-      json.writeStartObject();
-      for (Map.Entry<?, ?> field : fields.entrySet()) {
-        json.writeFieldName(String.valueOf(field.getKey()));
-        write(field.getValue(), json);
-      }
-      json.writeEndObject();
-    } else if (value instanceof List<?> items) {
-      json.writeStartArray();
-      for (Object item : items) {
-        write(item, json);
-      }
-      json.writeEndArray();
-    } else if (value instanceof Long number) {
-      json.writeNumber(number);
-    } else {
-      json.writeString(String.valueOf(value));
-    }
+  private static String json(Map<String, Object> fields) {
+    byte[] object = Json.object(json -> fields.forEach(json::put));
+    return new String(object, StandardCharsets.UTF_8);
   }
 
   private String read(int status, String body, Set<String> sent) {
