@@ -105,10 +105,7 @@ public final class Admission {
     return open.stream().anyMatch(Batch::isEstimated);
   }
 
-  /**
-   * Returns transactions that read the buckets whose cost was estimated, except buckets of rules in
-   * shadow; empty after a failed settlement.
-   */
+  /** Returns reads of the buckets with estimates; empty after a failed settlement. */
   List<Transaction> readsAfter() {
     return open.stream()
         .filter(batch -> !settlementFailed)
@@ -155,9 +152,7 @@ public final class Admission {
     return ending;
   }
 
-  /**
-   * Returns the batches to end now. A batch with an estimate may have to wait for the true cost.
-   */
+  /** Returns the batches to end now; an estimate may have to wait for the true cost. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -212,9 +207,7 @@ public final class Admission {
     }
   }
 
-  /**
-   * Logs that a settlement failed: the response cannot change any more, and the tokens stay spent.
-   */
+  /** Logs a failed settlement: the response is sent, and the tokens stay spent. */
   private void notSettled(StoreException failure) {
     settlementFailed = true;
     log.failed(

@@ -14,22 +14,13 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The content of a file, or the reason why the file could not be read. Immutable if no caller
- * writes to the array of bytes.
- */
+/** A file's content, or why it could not be read. Immutable if nobody writes to the bytes. */
 final class FileContent {
 
-  /**
-   * The largest file in bytes, enough for half a million overrides. A larger file could exhaust the
-   * memory.
-   */
+  /** The largest file in bytes: half a million overrides. */
   private static final int MOST_BYTES = 16 << 20;
 
-  /**
-   * Bytes of heap for each byte of a file. Reading a file needs up to 16 times its size, while the
-   * current limits stay in memory.
-   */
+  /** Bytes of heap for each byte of a file: reading needs up to 16 times its size. */
   private static final int HEAP_PER_FILE = 32;
 
   /** The largest file that is read, in bytes: 16 MiB, or less if the heap is small. */
@@ -82,10 +73,7 @@ final class FileContent {
         : "the file has more than %1$s MiB, the maximum".formatted(maxBytes >> 20);
   }
 
-  /**
-   * Whether a parent of the path is a file. Java versions throw different exceptions when a program
-   * reads a path below a file.
-   */
+  /** Whether a parent is a file, for which Java versions throw different exceptions. */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);

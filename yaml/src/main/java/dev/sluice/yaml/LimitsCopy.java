@@ -85,9 +85,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     }
   }
 
-  /**
-   * Reads the bytes of a copy. Returns an error of the file system as a fault and never throws it.
-   */
+  /** Reads a copy; an error of the file system becomes a fault. */
   static FileContent bytes(Path file) {
     try (InputStream in = Files.newInputStream(file)) {
       return FileContent.of(
@@ -126,9 +124,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     return new LimitsCopy(snapshot, at);
   }
 
-  /**
-   * Returns the role of each file, such as "defaults", in the order of {@link Snapshot#contents}.
-   */
+  /** Returns each file's role, such as "defaults", in {@link Snapshot#contents}' order. */
   private static List<String> roles(LimitFiles files) {
     List<String> roles = new ArrayList<>();
     addIf(files.names, "names", roles);

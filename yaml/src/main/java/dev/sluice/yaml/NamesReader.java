@@ -24,9 +24,7 @@ final class NamesReader {
 
   private static final Node START = new Node.Broken(1, 1);
 
-  /**
-   * The fields with which an entry of a limit file declares a new limit, named by the entry's key.
-   */
+  /** The fields with which an entry declares a new limit, named by its key. */
   static final List<String> IN_PLACE =
       List.of(
           "id",
@@ -237,10 +235,7 @@ final class NamesReader {
     }
   }
 
-  /**
-   * Reports a message of the builder. The message begins with the name of the field that has the
-   * mistake.
-   */
+  /** Reports a message of the builder, which begins with the wrong field's name. */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
     Node value = colon < 0 ? null : fields.find(message.substring(0, colon));

@@ -17,10 +17,7 @@ final class Quotas {
   static final List<String> FIELDS = List.of("burst", "count", "period");
   static final String LIST = "quotas";
 
-  /**
-   * The threshold for a warning about rounding: the rate rises by more than one part in this
-   * number.
-   */
+  /** A rounding is warned of if the rate rises by more than one part in this number. */
   private static final long NOTICEABLE = 1000;
 
   private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
@@ -58,10 +55,7 @@ final class Quotas {
     return quota;
   }
 
-  /**
-   * Returns the quotas of an entry, the longest period first; null after a mistake. Reports the
-   * mistake.
-   */
+  /** Returns the quotas, the longest period first; null after a reported mistake. */
   static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
     Node node = fields.find(LIST);
     if (node == null) {
