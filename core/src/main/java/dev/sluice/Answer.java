@@ -45,10 +45,7 @@ record Answer(
         nowNanos);
   }
 
-  /**
-   * Returns the answer to a spend or check while a penalty is in force: only a cost of 0 is
-   * allowed. The wait lasts until the penalty has ended and the bucket has enough tokens.
-   */
+  /** Returns the answer during a penalty: only a cost of 0 is allowed before its end. */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -77,10 +74,7 @@ record Answer(
         resetInNanos != aheadNanos, remaining(quota, resetInNanos), 0, resetInNanos, nowNanos);
   }
 
-  /**
-   * Returns this answer to a refund, changed for a bucket that counts as empty until a penalty
-   * ends.
-   */
+  /** Returns this answer to a refund, for a bucket that counts as empty until a penalty ends. */
   Answer countingAsEmpty(long untilNanos) {
     return new Answer(
         allowed, 0, retryInNanos, Math.max(untilNanos - nowNanos, resetInNanos), nowNanos);
@@ -92,10 +86,7 @@ record Answer(
     return new Answer(allowed, 0, waitNanos, waitNanos, nowNanos);
   }
 
-  /**
-   * Returns this answer for a spend that fits, but was not made because another transaction denied
-   * its batch. If the spend would have waited, the answer includes the wait.
-   */
+  /** Returns this answer for a spend that another transaction of the batch denied. */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);
     long aheadNanos = resetInNanos - incrementNanos;

@@ -156,9 +156,7 @@ final class Debts {
     return false;
   }
 
-  /**
-   * Forgives the debts of several buckets, if all can be forgiven; otherwise the call stays denied.
-   */
+  /** Forgives several buckets' debts if all can be forgiven; else the call stays denied. */
   private CompletionStage<List<Reading>> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
     List<Reading> forgiven = new ArrayList<>(found);
@@ -240,10 +238,7 @@ final class Debts {
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
   }
 
-  /**
-   * Returns whether one charge can forgive and spend. If the depth includes waits or debts, two
-   * charges are needed.
-   */
+  /** Whether one charge can forgive and spend; with waits or debts, two are needed. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }

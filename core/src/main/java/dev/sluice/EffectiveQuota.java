@@ -111,18 +111,12 @@ final class EffectiveQuota {
     return new EffectiveQuota(name, one, origin, coverage, List.of(), List.of(), this, further);
   }
 
-  /**
-   * Returns this object with another quota: a share of its quota, or another quota of the same
-   * limit.
-   */
+  /** Returns this object with another quota of the limit, or a share of its quota. */
   EffectiveQuota heldTo(Quota share) {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
   }
 
-  /**
-   * Returns one part per quota of a limit with several quotas, the longest period first; empty for
-   * a limit with one quota.
-   */
+  /** Returns one part per quota, the longest period first; empty for one quota. */
   List<EffectiveQuota> parts() {
     return parts;
   }

@@ -4,6 +4,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Present;
@@ -160,9 +161,7 @@ final class Engine {
     return decideWithin(store.blockingCall(), act, transaction);
   }
 
-  /**
-   * Decides on one transaction within a blocking call, which may have charged the store already.
-   */
+  /** Decides within a blocking call, which may have charged the store already. */
   Decision decideWithin(BucketStore call, Act act, Transaction transaction) {
     return TrackedStore.result(answer(call, plan(act, alone(transaction)), Plan::only));
   }
@@ -332,9 +331,7 @@ final class Engine {
     return Stages.flat(looked);
   }
 
-  /**
-   * Returns a failure of the store, on which failure rules can decide; rethrows any other failure.
-   */
+  /** Returns a failure on which failure rules can decide; rethrows any other failure. */
   static StoreException storeException(Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException e) {

@@ -24,10 +24,7 @@ import org.jspecify.annotations.Nullable;
  * decides instead, in the order of the spends.
  */
 
-/**
- * Decides a series of spends from one limit, on a memory store, without allocating decisions. For
- * use by one thread.
- */
+/** Decides a series of spends in memory without allocating decisions. For one thread. */
 final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};
@@ -96,10 +93,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return true;
   }
 
-  /**
-   * Returns the limits at the time of the first spend of the series; these limits apply to the
-   * whole series.
-   */
+  /** Returns the limits at the first spend, which apply to the whole series. */
   @SuppressWarnings("ReferenceEquality") // nearly always the same object as for the previous spend
   private Resolved begun() {
     Resolved now = resolved;

@@ -454,10 +454,7 @@ record Plan(
     return folded;
   }
 
-  /**
-   * Returns the operation that the observer sees for one transaction. In a denied batch, a
-   * transaction that would have been allowed was only checked.
-   */
+  /** Returns what the observer sees of one transaction: of a denied batch, only checks. */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }

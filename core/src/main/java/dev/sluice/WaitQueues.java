@@ -58,10 +58,7 @@ import org.jspecify.annotations.Nullable;
  * than later callers.
  */
 
-/**
- * The queues of callers that wait until the tokens that they have taken refill. Thread-safe; the
- * lock is held briefly.
- */
+/** Queues of callers that wait for taken tokens to refill. Thread-safe; locks only briefly. */
 final class WaitQueues {
 
   /** The approximate bound on places; at the bound no further caller can wait. */
@@ -137,9 +134,7 @@ final class WaitQueues {
       this.nowNanos = nowNanos;
     }
 
-    /**
-     * Returns the time from the decision until the tokens have refilled; 0 if no wait is needed.
-     */
+    /** Returns the time until the tokens have refilled; 0 if no wait is needed. */
     long waitNanos() {
       return Math.max(endNanos - nowNanos - offsetNanos, 0);
     }
@@ -180,9 +175,7 @@ final class WaitQueues {
       this.key = key;
     }
 
-    /**
-     * Adds a place, and moves turns forward so that no turn comes after the turn of a later place.
-     */
+    /** Adds a place; no earlier place's turn may come after it. */
     void add(Place place) {
       Place behind = places.higher(place);
       if (behind != null) {
@@ -288,16 +281,12 @@ final class WaitQueues {
     }
   }
 
-  /**
-   * Releases a waiting caller if its turn has come, so that the caller need not rely on an alarm.
-   */
+  /** Releases a caller if its turn has come, without relying on an alarm. */
   void look(Turn turn) {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /**
-   * Releases the callers whose turn has come; {@code isAlarm} marks a call on an alarm's thread.
-   */
+  /** Releases callers whose turn has come; {@code isAlarm} marks an alarm's thread. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // the alarm rang while it was being set; ring() reads the clock again

@@ -299,10 +299,7 @@ final class IdFormats {
       return high << 4 | low;
     }
 
-    /**
-     * Returns the value of a hexadecimal ASCII digit, otherwise -1. Character.digit also accepts
-     * digits of other scripts.
-     */
+    /** Returns a hexadecimal ASCII digit's value, else -1; Character.digit accepts more scripts. */
     private static int digit(char c) {
       return c < 0x80 ? Character.digit(c, 16) : -1;
     }
@@ -393,10 +390,7 @@ final class IdFormats {
   /** A range of IPv6 addresses in CIDR notation, with the prefix length of this format. */
   static final class Ipv6RangeFormat implements IdFormat {
 
-    /**
-     * The prefix length that Internet providers typically assign to a customer, and the only prefix
-     * length that Boulder uses.
-     */
+    /** The length that providers typically assign to a customer, and Boulder's only one. */
     static final int DEFAULT_PREFIX_LENGTH = 48;
 
     private final int prefixLength;

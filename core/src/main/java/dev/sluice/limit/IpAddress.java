@@ -126,10 +126,7 @@ public final class IpAddress {
     return ((bytes[2 * i] & 0xff) << 8) | (bytes[2 * i + 1] & 0xff);
   }
 
-  /**
-   * Returns the index of the longest run of two or more zero groups, or of the first such run if
-   * several are equally long; -1 if there is none.
-   */
+  /** Returns the first longest run of two or more zero groups; -1 if there is none. */
   private int longestRunOfZeros() {
     int best = -1;
     int bestLength = 1;
@@ -219,9 +216,7 @@ public final class IpAddress {
     return spread(parsed, filled, gapAt);
   }
 
-  /**
-   * Moves the groups after the "::" to the end of the address; "::" stands for at least one group.
-   */
+  /** Moves the groups after the "::" to the end; "::" stands for at least one group. */
   private static byte @Nullable [] spread(byte[] parsed, int filled, int gapAt) {
     if (gapAt < 0) {
       return filled == 16 ? parsed : null;

@@ -28,10 +28,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class LimitName {
 
-  /**
-   * The prefix of the bucket keys of trials. A trial's bucket key is this prefix and the bucket key
-   * that the transaction would otherwise have.
-   */
+  /** The prefix of the bucket keys of trials, before the key without a trial. */
   private static final String START_OF_TRIALS = "shadow-";
 
   private static final Pattern NAME = Pattern.compile("[A-Za-z][A-Za-z0-9_.-]{0,99}");

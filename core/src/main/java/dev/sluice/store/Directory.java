@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import dev.sluice.store.BucketTable.Spin;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -52,10 +53,7 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /**
-   * Returns a place from the two parts that a table uses: the entry and the bits that determine the
-   * line.
-   */
+  /** Returns a place from the entry and the bits that determine the line. */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
@@ -78,10 +76,7 @@ final class Directory {
     }
   }
 
-  /**
-   * Publishes a new segment and its slots in the segment's entries. The caller has locked the old
-   * segment.
-   */
+  /** Publishes a new segment and its slots. The caller has locked the old segment. */
   void show(Segment segment, long[] segmentSlots) {
     for (int entry = segment.firstEntry(); entry < segment.endEntry(); entry++) {
       SEGMENTS.setRelease(segments, entry, segment);

@@ -87,19 +87,13 @@ public final class Stages {
     return last.toCompletableFuture().isDone() ? last : reaching(first, last.thenApply(v -> v));
   }
 
-  /**
-   * Returns the failure of a stage, without the {@code CompletionException} in which an earlier
-   * stage's failure is wrapped.
-   */
+  /** Returns a stage's failure, without the {@code CompletionException} around it. */
   public static Throwable cause(Throwable failure) {
     Throwable cause = failure.getCause();
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
-  /**
-   * Cancels the first stage of a chain when the last stage is cancelled or times out. The JDK's
-   * stages do not do this themselves.
-   */
+  /** Cancels the first stage of a chain if the last stage is cancelled or times out. */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
     CompletableFuture<?> future = future(first);
@@ -117,10 +111,7 @@ public final class Stages {
     return last;
   }
 
-  /**
-   * Flattens a stage of a stage. Cancelling the result cancels whichever of both stages is not
-   * complete.
-   */
+  /** Flattens a stage of a stage. Cancelling the result cancels the incomplete one. */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));

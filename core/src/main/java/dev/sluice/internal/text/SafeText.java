@@ -11,10 +11,7 @@ public final class SafeText {
 
   private static final int SHOWN = 80;
 
-  /**
-   * Invisible characters that Unicode classes as letters or marks: joiners, fillers, a braille cell
-   * without dots.
-   */
+  /** Invisible characters that Unicode classes as letters or marks. */
   private static final String BLANKS = "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0";
 
   private SafeText() {}
