@@ -67,8 +67,6 @@ final class OverridesCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/overrides";
 
-  @Spec private CommandSpec spec = CommandSpec.create();
-
   static CommandLine commandLine(Console console) {
     return new CommandLine(new OverridesCommand())
         .addSubcommand(console.given(new DumpOverrides()))

@@ -38,7 +38,11 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a running server. Each request blocks until its response or a time-out. */
+/**
+ * A client of a running server. Each request blocks until its response or a time-out. A request
+ * throws an {@link InputException} if the server refuses it, and an {@link ExitException} if the
+ * server sends no response, or one that cannot be parsed.
+ */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -134,8 +138,6 @@ final class ServerClient {
    *
    * @param cost null for the default
    * @param upTo whether a spend takes as many tokens as the bucket has, up to the cost
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -150,12 +152,7 @@ final class ServerClient {
     return decided(pathOf(act), fields);
   }
 
-  /**
-   * Spends one token of each of several ids, or no token if one of the ids is denied.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
-   */
+  /** Spends one token of each of several ids, or no token if one of the ids is denied. */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
         ids.stream().map(id -> Map.<String, Object>of("limit", limit, "id", id)).toList();
@@ -180,7 +177,6 @@ final class ServerClient {
    *
    * @param path the path of the resource, without limit and id
    * @param force whether the server is allowed to lower the current setting
-   * @throws InputException if the server refused the request
    * @throws ExitException if the current setting would be lowered without {@code force}, or the
    *     server sent no response
    */
@@ -192,8 +188,6 @@ final class ServerClient {
    * Removes the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
@@ -203,8 +197,6 @@ final class ServerClient {
    * Reads all pages of a list.
    *
    * @param field the list's name in the responses
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -247,9 +239,6 @@ final class ServerClient {
   /**
    * Asks the server why an id is denied, or which rule matches a request. Returns lines for people,
    * safe to print.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");
@@ -272,12 +261,7 @@ final class ServerClient {
       List<String> changes,
       String effect) {}
 
-  /**
-   * Makes the server read its files.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
-   */
+  /** Makes the server read its files. */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
   }
@@ -286,8 +270,6 @@ final class ServerClient {
    * Restores an earlier generation.
    *
    * @param generation the hash of the generation; null for the generation before the current one
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Reload rollback(@Nullable String generation) {
     return reload(
@@ -323,22 +305,12 @@ final class ServerClient {
     return mistakes;
   }
 
-  /**
-   * Reads the metrics, in the text format of Prometheus.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
-   */
+  /** Reads the metrics, in the text format of Prometheus. */
   String metrics() {
     return get("/metrics");
   }
 
-  /**
-   * Reads a resource, and returns the response as JSON.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
-   */
+  /** Reads a resource, and returns the response as JSON. */
   String get(String path) {
     return send("GET", path, null);
   }
@@ -347,8 +319,6 @@ final class ServerClient {
    * Reads a resource that is a JSON object.
    *
    * @return the object's fields: maps, lists, strings, numbers and booleans; null fields are absent
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Map<String, Object> object(String path) {
     return object("GET", path, null);

@@ -32,9 +32,7 @@ public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
     return new AuditLog(null);
   }
 
-  /**
-   * Returns a log that writes to {@code lines}, and closes {@code lines} when the log is closed.
-   */
+  /** Returns a log that writes to {@code lines}, and closes them. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -81,10 +79,7 @@ public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
       return new Noted(what, null, null);
     }
 
-    /**
-     * Returns an operation of a client. The limit's name and the id are as the client has sent
-     * them; null if unknown.
-     */
+    /** Returns a client's operation; limit and id are as sent, null if unknown. */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);
     }
@@ -94,10 +89,7 @@ public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /**
-   * Records the outcome of a reset or a refund when {@code done} completes; ignores other
-   * operations. The returned stage completes after the outcome was recorded.
-   */
+  /** Records a reset or a refund at the end of {@code done}; the result completes later. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,

@@ -41,10 +41,7 @@ public enum Permission {
     return word;
   }
 
-  /**
-   * A permission of a caller. No role includes another role: a caller has exactly the roles that
-   * its line names.
-   */
+  /** A permission of a caller; no role includes another. */
   enum Role {
     /** Requests decisions: check, spend, reserve and cancel, on every door. */
     DECIDE,

@@ -22,10 +22,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The differences between two sets of limits, as lines for people, such as {@code CallsPerClient:
- * burst 20 → 30}. Stateless.
- */
+/** The differences between limits for people: {@code CallsPerClient: burst 20 → 30}. */
 public final class LimitsDiff {
 
   private static final String NONE = "none";
@@ -138,9 +135,7 @@ public final class LimitsDiff {
     }
   }
 
-  /**
-   * Whether a limit is of the same form before and after: no quota, one quota, or several quotas.
-   */
+  /** Whether a limit has no quota, one quota, or several quotas both before and after. */
   private static boolean hasSameForm(Map<String, String> before, Map<String, String> after) {
     return before.containsKey("burst") == after.containsKey("burst")
         && before.containsKey("quotas") == after.containsKey("quotas");

@@ -79,16 +79,10 @@ public final class Generations {
    */
   public interface Beside {
 
-    /**
-     * Reads the place now, and returns whether its content is now in force. Blocks until the place
-     * is read.
-     */
+    /** Reads the place now, and returns whether its content is now in force. Blocks meanwhile. */
     boolean read();
 
-    /**
-     * Returns a line for each mistake of the last read of the place; empty if its content is in
-     * force.
-     */
+    /** Returns a line for each mistake of the last read; empty if its content is in force. */
     List<String> mistakes();
   }
 
@@ -135,10 +129,7 @@ public final class Generations {
     return beside.read() && applied;
   }
 
-  /**
-   * Returns a line for each mistake in the last read of all files and of the place set by {@link
-   * #readBeside}; empty if everything is in force.
-   */
+  /** Returns each mistake in the last read of all files and of {@link #readBeside}. */
   public List<String> mistakes() {
     List<String> all = new ArrayList<>();
     byKind.values().forEach(files -> all.addAll(files.state.offered().mistakes()));
@@ -193,31 +184,21 @@ public final class Generations {
       return files;
     }
 
-    /**
-     * Returns the last generations that were applied, at most ten, the newest first. If a rollback
-     * put an old generation in force and new files then replaced it, the old generation comes
-     * directly after the new one.
-     */
+    /** Returns at most ten applied generations, the newest first; the one put back second. */
     public List<Past> past() {
       synchronized (past) {
         return List.copyOf(past);
       }
     }
 
-    /**
-     * Whether a rollback put an earlier generation in force, and the files have not changed since.
-     */
+    /** Whether a rollback is in force, and the files have not changed since. */
     public boolean isPutBack() {
       synchronized (past) {
         return !past.isEmpty() && !past.getFirst().hash().equals(state.active().hash());
       }
     }
 
-    /**
-     * Records that an earlier generation is in force again.
-     *
-     * @param offered the hash of the files that the generation is in force instead of
-     */
+    /** Records a rollback; {@code offered} is the hash of the files it replaces. */
     public void putBack(String hash, Instant at, String offered, List<String> changes) {
       State now = state;
       boolean same = now.active().hash().equals(hash);

@@ -74,9 +74,7 @@ public final class Json {
     return this;
   }
 
-  /**
-   * Writes a field: a number, a boolean, a map, a list, or another value as text. Null is left out.
-   */
+  /** Writes a field: number, boolean, map, list, or text of another value. Null is left out. */
   @CanIgnoreReturnValue
   public Json put(String name, @Nullable Object value) {
     return value == null

@@ -3,6 +3,7 @@ package dev.sluice.server.base;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.ByteArrayOutputStream;
@@ -72,12 +73,7 @@ public final class JsonLines implements AutoCloseable {
     this.thread.setDaemon(true);
   }
 
-  /**
-   * The kind of a log.
-   *
-   * @param what the name of the log, such as {@code audit log}
-   * @param meter the start of the names of the meters
-   */
+  /** A kind of log: its name in messages, the start of its meters, and its thread. */
   public record LogKind(String what, String meter, String thread) {}
 
   /** A file or stream that is opened for each write and closed afterwards. */
@@ -182,12 +178,7 @@ public final class JsonLines implements AutoCloseable {
     return shown(text, SHOWN);
   }
 
-  /**
-   * Returns the first characters of a text from a client. Never splits a surrogate pair, since JSON
-   * cannot contain half a pair.
-   *
-   * @param most how many characters to keep
-   */
+  /** Returns the first {@code most} characters, and never half a surrogate pair. */
   public static String shown(String text, int most) {
     if (text.length() <= most) {
       return text;

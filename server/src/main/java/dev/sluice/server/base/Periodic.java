@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.slf4j.Logger;
 
-/**
- * A periodic task that continues after exceptions. A scheduler silently drops a task that throws,
- * so this class catches all exceptions. A failure is logged once until the task succeeds again. An
- * exhausted heap is reported to {@link OutOfMemory}. Used by one thread at a time.
- */
+/** A periodic task that survives exceptions, and logs the first. For one thread at a time. */
 public final class Periodic implements Runnable {
 
   private final Logger log;

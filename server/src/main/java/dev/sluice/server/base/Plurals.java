@@ -6,10 +6,7 @@ public final class Plurals {
 
   private Plurals() {}
 
-  /**
-   * Formats a number with its singular noun, such as {@code 1 mistake}; the plural adds an s:
-   * {@code 2 mistakes}.
-   */
+  /** Formats a number with its noun, such as {@code 1 mistake} or {@code 2 mistakes}. */
   public static String of(long number, String one) {
     return number + " " + one + (number == 1 ? "" : "s");
   }

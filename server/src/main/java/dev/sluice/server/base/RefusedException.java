@@ -2,12 +2,10 @@
 package dev.sluice.server.base;
 
 import com.linecorp.armeria.common.HttpStatus;
+import dev.sluice.store.StoreException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Thrown if the server refuses a request before handling it. The fields are the fields of HTTP
- * problem details (RFC 9457).
- */
+/** Thrown if the server refuses a request, with the fields of a problem (RFC 9457). */
 public final class RefusedException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -64,10 +62,7 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
   }
 
-  /**
-   * Refuses a request that a web page of another site sent through a browser. The browser reports
-   * this in the header {@code Sec-Fetch-Site}.
-   */
+  /** Refuses a request that another site's page sent: {@code Sec-Fetch-Site} tells. */
   public static RefusedException crossSite(String site) {
     return new RefusedException(
         HttpStatus.FORBIDDEN,
@@ -103,5 +98,19 @@ public final class RefusedException extends RuntimeException {
 
   public String detail() {
     return String.valueOf(getMessage());
+  }
+
+  /** Thrown when a server cannot decide yet. Clients see the message: it must name no address. */
+  public static final class NotReadyException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    public NotReadyException(String message) {
+      super(message);
+    }
+
+    public NotReadyException(String message, StoreException cause) {
+      super(message, cause);
+    }
   }
 }

@@ -29,6 +29,7 @@ import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.Requests;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
@@ -72,13 +73,7 @@ abstract class AdminResource<T> implements HttpService {
   private final Pattern path;
   private final String thing;
 
-  /**
-   * Makes a resource.
-   *
-   * @param changes runs one change at a time; each blocks until the change is saved
-   * @param list the path of the list of settings; the limit and the id follow this path
-   * @param thing the word for the setting: override or penalty
-   */
+  /** Makes a resource; {@code changes} runs one change at a time. */
   AdminResource(
       RuntimeLimits limits,
       AuditLog audit,
@@ -105,10 +100,7 @@ abstract class AdminResource<T> implements HttpService {
   /** Writes the fields of a setting that follow its limit and its id. */
   abstract void writeFields(T one, Json json);
 
-  /**
-   * Stores the setting. {@code force} is true if the query has {@code force=true}, which only
-   * resources with {@link #takesForce} allow.
-   */
+  /** Stores the setting; {@code force} only occurs with {@link #takesForce}. */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
   boolean takesForce() {
@@ -382,11 +374,7 @@ abstract class AdminResource<T> implements HttpService {
       mistakes.add(field == null ? null : path + field, message);
     }
 
-    /**
-     * Throws all mistakes that were found in the fields.
-     *
-     * @throws WireException if there are mistakes
-     */
+    /** Throws all mistakes that were found in the fields. */
     void requireSound() {
       if (!mistakes.none()) {
         throw mistakes.exception();

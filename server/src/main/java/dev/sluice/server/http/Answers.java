@@ -19,6 +19,7 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.web.HeaderProfile;
@@ -274,10 +275,7 @@ final class Answers {
       return USUAL;
     }
 
-    /**
-     * Returns the response form of a resource that allows no query parameters. Mistakes in the
-     * query are collected.
-     */
+    /** Returns the response form of a resource without query parameters. */
     static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
       Queries.require(context, List.of(), mistakes);
       return USUAL;
@@ -329,11 +327,7 @@ final class Answers {
 
     private DecisionFields() {}
 
-    /**
-     * Sets the headers of a profile.
-     *
-     * @param fields the values by header name; the names come from a small fixed set
-     */
+    /** Sets the headers of a profile; their names come from a small fixed set. */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {
         headers.set(NAMES.computeIfAbsent(field.getKey(), HttpHeaderNames::of), field.getValue());

@@ -134,10 +134,7 @@ final class DecisionStream {
     }
   }
 
-  /**
-   * Ends the stream because its time is nearly over. The last line of the response reports the
-   * reason, after the answers that are known.
-   */
+  /** Ends the stream as its time is nearly over; its last line reports the reason. */
   void late() {
     if (ending || isDecided()) {
       return; // only unread answers are left
@@ -242,9 +239,7 @@ final class DecisionStream {
     return ANSWER_BYTES * transactions + ECHOES * length;
   }
 
-  /**
-   * Returns the index of the next line's end; -1 if the end has not arrived, or there is no line.
-   */
+  /** Returns the index of the next line's end; -1 if it has not arrived. */
   private int endOfLine() {
     while (seen < size && lines[seen] != '\n') {
       objects += lines[seen] == '{' ? 1 : 0;

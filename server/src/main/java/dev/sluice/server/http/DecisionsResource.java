@@ -13,6 +13,7 @@ import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
@@ -51,10 +52,7 @@ final class DecisionsResource extends MethodService implements StreamingService 
     }
   }
 
-  /**
-   * Starts a stream. The stream itself reports a time-out, because Armeria's time-out would cut off
-   * the response.
-   */
+  /** Reports a time-out in the stream: Armeria's time-out would cut off the response. */
   private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
     Queries.require(context, List.of());
     long mostMillis = context.requestTimeoutMillis();

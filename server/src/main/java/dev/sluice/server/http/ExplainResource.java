@@ -22,6 +22,7 @@ import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.Denial;
 import dev.sluice.web.PlainRequest;
@@ -41,11 +42,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * {@code POST /v1/explain}: explains why an id of a limit is denied, and which rule matches a
- * request. The response contains the same facts twice: as fields, and as lines of text. Charges
- * nothing.
- */
+/** {@code POST /v1/explain}: why an id is denied, or which rule matches. Charges nothing. */
 final class ExplainResource extends JsonResource {
 
   private final Limiter limiter;

@@ -28,8 +28,8 @@ import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.base.FailureLog;
 import dev.sluice.server.base.Json;
-import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
@@ -46,10 +46,7 @@ import org.jspecify.annotations.Nullable;
 /** Turns failures, in a resource or before one was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /**
-   * The methods that the server allows. A request with another method is refused before its path is
-   * read.
-   */
+  /** The allowed methods; a request with another one is refused first. */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {
@@ -61,10 +58,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
-  /**
-   * Returns the fault of a failure. For a store failure of a request that only reads, the fault
-   * says that nothing was charged.
-   */
+  /** Returns the fault of a failure; a request that only reads has charged nothing. */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
         ? unread(store)
@@ -131,10 +125,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
-  /**
-   * Whether a client has disconnected or was too slow. This client does not read the response, so
-   * the failure is not logged.
-   */
+  /** Whether a client went away or was too slow; it reads no response, so nothing is logged. */
   private static boolean isClients(Throwable cause) {
     return cause instanceof ClosedSessionException
         || cause instanceof ClosedStreamException
@@ -155,10 +146,7 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /**
-   * Returns the fault of a time-out. If the whole request has arrived, the store was too slow;
-   * otherwise the client was too slow.
-   */
+  /** Returns the fault of a time-out: of the store if the whole request has arrived. */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -212,11 +200,7 @@ final class HttpFailures implements ServerErrorHandler {
     return renderStatus(null, config, headers, status, detail, cause);
   }
 
-  /**
-   * Turns failures into responses before Armeria handles the failures. If a request fails before
-   * its body has arrived, Armeria resets the HTTP/2 stream at once, and the client can lose the
-   * response. Ignores gRPC, which has its own error responses.
-   */
+  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC. */
   record EarlyAnswers(HttpFailures failures) implements DecoratingHttpServiceFunction {
 
     @Override
@@ -275,9 +259,7 @@ final class HttpFailures implements ServerErrorHandler {
 
     private Bodies() {}
 
-    /**
-     * Returns the fault of a body with the wrong media type or encoding; null if both are right.
-     */
+    /** Returns the fault of a wrong media type or encoding; null if both are right. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null

@@ -20,9 +20,7 @@ import dev.sluice.server.access.Endpoint;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
-import dev.sluice.server.base.NotReadyException;
-import dev.sluice.server.http.FileResource.IndexResource;
-import dev.sluice.server.http.FileResource.TextResource;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.http.HttpFailures.EarlyAnswers;
 import dev.sluice.server.http.JsonResource.ActResource;
 import dev.sluice.server.http.JsonResource.ReservationsResource;
@@ -79,10 +77,10 @@ public record HttpPart(
   public void addTo(ServerBuilder server) {
     LimiterCalls acts = new LimiterCalls(limiter, audit, denials, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
-    new Endpoint("/", NOTHING, new IndexResource()).addTo(server);
+    new Endpoint("/", NOTHING, FileResource.index()).addTo(server);
     new Endpoint("/page/*", NOTHING, new FileResource()).addTo(server);
-    new Endpoint("/openapi.json", NOTHING, new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
-        .addTo(server);
+    AggregatedHttpResponse api = FileResource.text(MediaType.JSON_UTF_8, "openapi.json");
+    new Endpoint("/openapi.json", NOTHING, Resource.get(context -> api)).addTo(server);
     new Endpoint("/healthz", NOTHING, Resource.get(context -> status("alive"))).addTo(server);
     new Endpoint("/readyz", NOTHING, Resource.blocking(context -> readiness())).addTo(server);
     new Endpoint(CHECK, DECIDE, new ActResource(Act.CHECK, acts)).addTo(server);
@@ -153,10 +151,7 @@ public record HttpPart(
     }
   }
 
-  /**
-   * The figures of a running server, for the page and for programs: {@code GET /v1/stats} and
-   * {@code GET /v1/admin/top-denied}.
-   */
+  /** {@code GET /v1/stats}, {@code /v1/rates} and {@code /v1/admin/top-denied}. */
   public record StatsPart(ServerState state, @Nullable TopDenied topDenied) implements Part {
 
     @Override
@@ -179,10 +174,7 @@ public record HttpPart(
     }
   }
 
-  /**
-   * The door for proxies that ask for a decision on each request before they pass the request on:
-   * nginx, Caddy, Traefik, HAProxy, Envoy.
-   */
+  /** The door for proxies that ask for a decision on each request that they pass on. */
   public record ForwardAuthPart(
       Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials)
       implements Part {
@@ -201,10 +193,7 @@ public record HttpPart(
     }
   }
 
-  /**
-   * {@code GET /metrics}: the metrics of the limiter, the HTTP door, the process and the JVM, for
-   * Prometheus.
-   */
+  /** {@code GET /metrics}: the metrics of limiter, HTTP door, process and JVM. */
   public static final class MetricsPart implements Part {
 
     private final PrometheusMeterRegistry registry;
@@ -221,10 +210,7 @@ public record HttpPart(
       return new PageMeters();
     }
 
-    /**
-     * Returns the limiter's metrics. The caller must set them as the limiter's observer, and notify
-     * them after each load of limits.
-     */
+    /** Returns the metrics, to be the limiter's observer, and to be told of loaded limits. */
     public LimiterMetrics metrics() {
       return metrics;
     }
@@ -284,12 +270,7 @@ public record HttpPart(
       Function<String, String> failureRule,
       Supplier<List<String>> servers) {
 
-    /**
-     * A door that is open.
-     *
-     * @param protocol {@code http}, {@code redis} or {@code grpc}
-     * @param address host and port
-     */
+    /** An open door: {@code http}, {@code redis} or {@code grpc}, with host and port. */
     public record OpenDoor(String protocol, String address) {}
   }
 

@@ -26,6 +26,7 @@ import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.server.http.Answers.AnswerForm;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.DecisionWriter;
 import java.util.List;
@@ -96,10 +97,7 @@ final class LimitResource extends Resource {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
 
-  /**
-   * Answers {@code GET /v1/limits}: the configured limits with their defaults, and the generation
-   * of the limit files.
-   */
+  /** Answers {@code GET /v1/limits}: the limits in force, and their generation. */
   static AggregatedHttpResponse all(
       ServiceRequestContext context, Limits limits, Generations generations) {
     Queries.require(context, List.of());
@@ -138,11 +136,7 @@ final class LimitResource extends Resource {
 
     private GenerationJson() {}
 
-    /**
-     * Writes the generations with times instead of ages, so that the body changes only with a
-     * generation. A caller that may not use every limit gets only the number of mistakes and
-     * warnings, since the texts can name other limits.
-     */
+    /** Writes the generations; a caller with some limits sees only numbers of mistakes. */
     static void write(Generations generations, Caller caller, Json json) {
       json.put(
           "generation",

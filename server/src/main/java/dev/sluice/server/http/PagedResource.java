@@ -13,6 +13,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.Json;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.WireException;
 import java.util.Collection;
@@ -25,10 +26,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/**
- * Returns a list of settings, sorted by limit and id, in pages: {@code
- * ?limit=NAME&most=N&after=LAST}. Thread-safe.
- */
+/** A sorted list in pages: {@code ?limit=NAME&most=N&after=LAST}. Thread-safe. */
 abstract class PagedResource<T> extends Resource {
 
   private static final String LIMIT = "limit";

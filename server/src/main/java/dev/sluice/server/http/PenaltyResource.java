@@ -49,10 +49,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
     return found == null || !isInForce(found) ? null : found;
   }
 
-  /**
-   * Whether a penalty has not ended. An ended penalty stays saved for a while, since another
-   * server's clock can be behind.
-   */
+  /** Whether a penalty has not ended; an ended one stays saved for other servers' clocks. */
   private static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }

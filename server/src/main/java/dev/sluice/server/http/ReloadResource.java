@@ -24,6 +24,7 @@ import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.http.LimitResource.GenerationJson;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
@@ -74,13 +75,6 @@ class ReloadResource extends Resource {
   private final String parameter;
   private BiFunction<Limits, Caller, String> effect = (next, caller) -> "";
 
-  /**
-   * Makes the resource.
-   *
-   * @param limiter reads buckets for a dry run
-   * @param store lists the buckets for a dry run
-   * @param denials the ids that were denied recently, if the server records them
-   */
   ReloadResource(
       Generations generations,
       AuditLog audit,
@@ -173,10 +167,7 @@ class ReloadResource extends Resource {
         });
   }
 
-  /**
-   * Returns the limits of the files in force, without overrides that have ended since the files
-   * were read.
-   */
+  /** Returns the limits in force, without overrides that have ended since they were read. */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
@@ -200,10 +191,7 @@ class ReloadResource extends Resource {
     private static final int MOST_NAMED = 10;
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
-    /**
-     * Returns sentences about the effect on three groups: ids that were denied last, ids that were
-     * charged most, and all buckets in the store.
-     */
+    /** Returns sentences about ids denied last, ids charged most, and all buckets. */
     String of(Limits deployed, Limits next) {
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
       String kept =
@@ -250,10 +238,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    /**
-     * Finds the limit and the id of each bucket key. Ignores shadow limits, and keys of other
-     * programs.
-     */
+    /** Finds the limit and the id of each bucket key, except for shadow limits and others' keys. */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
@@ -272,9 +257,7 @@ class ReloadResource extends Resource {
       return all;
     }
 
-    /**
-     * A further request for an id, as a transaction of the current limits and of the new limits.
-     */
+    /** A further request for an id, under the current and the new limits. */
     private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
       static Compared of(Limits current, Limits next, String limit, String id) {
@@ -370,11 +353,7 @@ class ReloadResource extends Resource {
         });
   }
 
-  /**
-   * {@code POST /v1/admin/rollback}: puts the limits, names, overrides and rules of an earlier
-   * generation of files in force. The earlier generation stays in force until changed files are
-   * applied or the server restarts.
-   */
+  /** {@code POST /v1/admin/rollback}: puts an earlier generation in force until files change. */
   static final class RollbackResource extends ReloadResource {
 
     private static final String GENERATION = "generation";
@@ -413,10 +392,7 @@ class ReloadResource extends Resource {
           true, caller, GenerationJson.lines("change", LimitsDiff.between(now, after), caller));
     }
 
-    /**
-     * Returns the generation that was applied before the generation in force; null if the server
-     * does not keep one.
-     */
+    /** Returns the generation applied before the one in force; null if it is not kept. */
     private static @Nullable Past before(String active, List<Past> all) {
       for (int i = 0; i < all.size() - 1; i++) {
         if (all.get(i).hash().equals(active)) {

@@ -18,6 +18,7 @@ import dev.sluice.rules.RuleMatch.Verdict;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;

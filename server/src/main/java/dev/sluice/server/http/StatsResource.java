@@ -10,9 +10,10 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.Json;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.http.HttpPart.BuildInfo;
 import dev.sluice.server.http.HttpPart.ServerState;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.RateHistory.Day;
 import dev.sluice.server.stats.RateHistory.SpendOutcome;
@@ -209,10 +210,7 @@ final class StatsResource {
                     .put("lastSeconds", day.lastSeconds())));
   }
 
-  /**
-   * Answers {@code GET /v1/admin/top-denied}: the ids that each limit denied most in the last
-   * minutes, if the server records denied ids.
-   */
+  /** Answers {@code GET /v1/admin/top-denied}: the ids that each limit denied most. */
   AggregatedHttpResponse topDenied(ServiceRequestContext context) {
     Queries.require(context, List.of());
     Caller caller = AccessPart.caller(context);

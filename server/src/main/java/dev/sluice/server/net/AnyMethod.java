@@ -22,10 +22,7 @@ import org.jspecify.annotations.Nullable;
  * into a header. Clients cannot guess the name of this header.
  */
 
-/**
- * Allows any HTTP method on the path {@link AskedByProxies#PATH}, although Armeria refuses unknown
- * methods.
- */
+/** Allows any HTTP method on {@link AskedByProxies#PATH}; Armeria refuses unknown methods. */
 public final class AnyMethod {
 
   private static final String HEADER = "x-method-" + UUID.randomUUID();
@@ -103,11 +100,7 @@ public final class AnyMethod {
     }
   }
 
-  /**
-   * A service that proxies call about their clients' requests. The call has the method, body and
-   * headers of the client's request, so the headers {@code Host} and {@code Origin} of a trusted
-   * proxy's call do not name this server. The server neither reads the body nor waits for it.
-   */
+  /** A service for proxies, whose Host and Origin are their client's. Reads no body. */
   public interface AskedByProxies {
 
     /** The path for proxies, with any method; a proxy can append the original request's path. */

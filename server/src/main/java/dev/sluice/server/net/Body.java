@@ -28,9 +28,7 @@ import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
 /**
- * Collects a request body in one array. The pieces are copied as they arrive, since even a piece of
- * one byte keeps its whole network buffer in memory. A reader can use the body before it is
- * complete. Belongs to one event loop.
+ * Collects a body in one array: kept pieces would keep their network buffers. For one event loop.
  */
 final class Body implements Subscriber<HttpObject> {
 
@@ -118,10 +116,7 @@ final class Body implements Subscriber<HttpObject> {
     return true;
   }
 
-  /**
-   * Fails the body if Armeria refuses the request because it is too large or too late. Armeria
-   * reports this only to the request's context.
-   */
+  /** Fails the body if Armeria refuses the request, which it reports only to the context. */
   private void failWithRequest() {
     var unused =
         context
@@ -129,10 +124,7 @@ final class Body implements Subscriber<HttpObject> {
             .thenAcceptAsync(this::fail, context.eventLoop().withoutContext());
   }
 
-  /**
-   * Fails the body, but still reads the rest: on a cancelled HTTP/2 stream, the client can lose the
-   * response.
-   */
+  /** Fails the body, but reads the rest: otherwise an HTTP/2 client can lose the response. */
   private void fail(Throwable cause) {
     int held = bytes.length;
     if (whole.completeExceptionally(cause)) {
@@ -154,11 +146,7 @@ final class Body implements Subscriber<HttpObject> {
         reader != null ? NOTHING : bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
   }
 
-  /**
-   * Collects a body up to its size limit. Runs after all checks that can refuse the request by its
-   * headers. A service gets the collected body from {@link Requests#body}. A streaming service
-   * reads its bodies itself.
-   */
+  /** Collects a body for {@link Requests#body}, after all checks that can refuse by headers. */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 
     @Override

@@ -11,11 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A client's connection of any protocol, for {@link ConnectionBudget}. Reports how many bytes the
- * connection holds and whether the connection is idle, and can close the connection. A client is a
- * handler in the connection's Netty pipeline. Any thread may call its methods.
- */
+/** A connection of any protocol, for {@link ConnectionBudget}. Any thread may call its methods. */
 public abstract class Client extends ChannelDuplexHandler {
 
   private final ConnectionBudget traffic;
@@ -41,22 +37,13 @@ public abstract class Client extends ChannelDuplexHandler {
     super.handlerAdded(added);
   }
 
-  /**
-   * Whether no request is in flight, so that the connection can be closed without losing a
-   * response.
-   */
+  /** Whether no request is in flight, so that closing loses no response. */
   protected abstract boolean isIdle();
 
-  /**
-   * Returns the time since the connection was last used. {@code nowNanos} is from {@link
-   * System#nanoTime}.
-   */
+  /** Returns the time since the last use; {@code nowNanos} is from {@link System#nanoTime}. */
   protected abstract long quietNanos(long nowNanos);
 
-  /**
-   * Returns how long a request has waited for its client to send or read; 0 while the client waits
-   * for the server.
-   */
+  /** Returns how long a request has waited for its client; 0 while the client waits. */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
@@ -100,10 +87,7 @@ public abstract class Client extends ChannelDuplexHandler {
     traffic.brokenBy(channel, what);
   }
 
-  /**
-   * Logs why the connection failed; does not close the connection. Ends the process if the heap ran
-   * out.
-   */
+  /** Logs why the connection failed, without closing it. Ends the process if the heap ran out. */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
   }

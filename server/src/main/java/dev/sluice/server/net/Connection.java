@@ -38,10 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Connection extends Client {
 
-  /**
-   * The most unanswered requests of one HTTP/1.1 connection. At this number, the next request is
-   * read only after a response.
-   */
+  /** The most unanswered requests of one HTTP/1.1 connection; then no request is read. */
   static final int MAX_PIPELINED = 64;
 
   /** The most bytes of unread responses of one connection. Above, no further requests are read. */
@@ -175,10 +172,7 @@ final class Connection extends Client {
     }
   }
 
-  /**
-   * Charges bytes that arrive while no request is in flight: they can be the start of endless
-   * headers.
-   */
+  /** Charges bytes without a request in flight: they can be the start of endless headers. */
   private boolean charged(int bytes) {
     if (!exchanges.isEmpty()) {
       return true;
@@ -206,10 +200,7 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /**
-   * Adds this server's handlers once Armeria has recognized the protocol and added its own
-   * handlers.
-   */
+  /** Adds this server's handlers after Armeria's own handlers of the protocol. */
   private void greet(ChannelHandlerContext ctx) {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
@@ -225,9 +216,7 @@ final class Connection extends Client {
     }
   }
 
-  /**
-   * Sets up HTTP/2. An error that ends the connection is logged in one line, without a stack trace.
-   */
+  /** Sets up HTTP/2. An error that ends the connection is logged in one line. */
   private void greetHttp2(Http2Connection connection) {
     begun = true;
     http2 = true;
@@ -255,11 +244,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /**
-   * Resumes reading in a scheduled task. An immediate call could flush while the caller flushes. An
-   * ordinary task, and the tasks that it adds, would run before the event loop reads from other
-   * clients.
-   */
+  /** Resumes reading in a scheduled task, after the event loop has read from other clients. */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
       return;
@@ -289,11 +274,7 @@ final class Connection extends Client {
     unanswered++;
   }
 
-  /**
-   * Returns a listener that is called when an HTTP/1.1 response was completely written. A call when
-   * the response is made would be too early: all requests of one read would be answered in a single
-   * turn of the event loop.
-   */
+  /** Called when an HTTP/1.1 response was written: one read must not be answered in one turn. */
   ChannelFutureListener answered() {
     return answered;
   }
@@ -304,11 +285,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /**
-   * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, no
-   * request is read until all earlier requests were answered, since refusals that wait to be sent
-   * also take memory.
-   */
+  /** Begins a request; null if the budget has no room. After a refusal, HTTP/1.1 reads no more. */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
       return null;
@@ -349,10 +326,7 @@ final class Connection extends Client {
                 TimeUnit.MILLISECONDS);
   }
 
-  /**
-   * Closes the connection if the client has closed its sending side and all its requests are
-   * answered.
-   */
+  /** Closes the connection if the client has closed its side and has all answers. */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
     if (ctx != null

@@ -4,7 +4,7 @@ package dev.sluice.server.net;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dev.sluice.internal.text.LogPace;
-import dev.sluice.server.base.OutOfMemory;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import dev.sluice.server.base.Plurals;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -74,8 +74,7 @@ public final class ConnectionBudget {
   private static final long SEARCH_EVERY_NANOS = TimeUnit.MILLISECONDS.toNanos(10);
 
   /**
-   * How long a connection must be quiet before the server announces its end. Some clients drop a
-   * response that arrives just before the announcement.
+   * How long a connection must be quiet before its end: some clients lose a response just before.
    */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -114,11 +113,7 @@ public final class ConnectionBudget {
     private int connections; // changed only within compute calls of the map
   }
 
-  /**
-   * Returns a budget with the default bounds, which {@link SluiceServer} lists. A small heap or a
-   * low limit on open files lowers the bound on connections. A log line reports a low limit on open
-   * files.
-   */
+  /** Returns the default budget; a small heap or a low limit on open files lowers it. */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
     int connections = OpenFileLimit.connections(most);
@@ -142,19 +137,13 @@ public final class ConnectionBudget {
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
-  /**
-   * Returns the default budget in bytes: a share of the heap or of the direct memory, whichever is
-   * smaller. Direct memory contains the headers and bodies in flight.
-   */
+  /** Returns the default: a share of the heap or of the direct memory, whichever is smaller. */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
   }
 
-  /**
-   * Makes the budget of a server. {@code exchange} is the longest time from the first byte of a
-   * request until its response was read.
-   */
+  /** Makes a budget; {@code exchange} is the longest time until a response was read. */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
     this.maxConnections = maxConnections;
@@ -188,12 +177,7 @@ public final class ConnectionBudget {
   /** A connection that was just accepted. */
   public record Accepted(ConnectionBudget traffic, Channel channel, Object key, Peer peer) {}
 
-  /**
-   * Admits a new connection, or closes it.
-   *
-   * @param channel the connection; the call must come from its event loop
-   * @param kind makes the client, which the caller then adds to the pipeline
-   */
+  /** Admits a connection, whose event loop calls, or closes it; {@code kind} makes the client. */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
     if (channel.parent() != null) {
@@ -239,10 +223,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /**
-   * Returns an IPv4 address, or the /64 network of an IPv6 address, which is usually all one
-   * client's.
-   */
+  /** Returns an IPv4 address, or the /64 network of an IPv6 address, usually one client's. */
   private static Object key(Channel channel) {
     if (!(channel.remoteAddress() instanceof InetSocketAddress address)) {
       return "";
@@ -300,19 +281,14 @@ public final class ConnectionBudget {
     return true;
   }
 
-  /**
-   * Adds bytes to the sums of the connection, its peer and the budget; the number can be negative.
-   */
+  /** Adds bytes, perhaps negative, to the sums of the connection, its peer and the budget. */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
   }
 
-  /**
-   * Counts the bytes of a connection as free soon: its event loop closes the connection in the next
-   * turn.
-   */
+  /** Counts a connection's bytes as free soon: its event loop closes it in the next turn. */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
@@ -342,9 +318,7 @@ public final class ConnectionBudget {
     return room > 0;
   }
 
-  /**
-   * A connection and its number of bytes at one moment; the number must not change during a sort.
-   */
+  /** A connection and its bytes at one moment: the number must not change during a sort. */
   private record HeldBytes(Client connection, long bytes) {}
 
   /** Closes connections whose oldest request has taken too long. */
@@ -411,11 +385,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /**
-   * Stops accepting connections, waits for the responses to requests in flight, and closes all
-   * connections. Blocks up to {@link SluiceServer#LONGEST_SHUTDOWN}; an interrupted thread does not
-   * wait. Later calls do nothing.
-   */
+  /** Stops accepting, awaits the answers, at most LONGEST_SHUTDOWN, and closes all. */
   public void drain() {
     try {
       startClosing();
@@ -432,10 +402,7 @@ public final class ConnectionBudget {
     closeAll();
   }
 
-  /**
-   * Stops accepting connections. From now on, the server closes an HTTP/1.1 connection after its
-   * next response.
-   */
+  /** Stops accepting. Each HTTP/1.1 connection is closed after its next response. */
   private void startClosing() {
     stage = Stage.CLOSING;
     listeners.values().forEach(Listening::startClosing);
@@ -478,11 +445,7 @@ public final class ConnectionBudget {
     connections.forEach(Client::closeNow);
   }
 
-  /**
-   * Closes a port once the port's accept queue is empty, since the operating system resets
-   * connections that the server has not accepted. Also logs accept failures; Armeria would log a
-   * stack trace each second.
-   */
+  /** Closes a port once its accept queue is empty: the system resets connections in it. */
   private final class Listening extends ChannelInboundHandlerAdapter {
     private final Channel port;
     private int looks; // read and written by the port's event loop
@@ -500,10 +463,7 @@ public final class ConnectionBudget {
       }
     }
 
-    /**
-     * Closes the port if no connection was accepted since the last call; otherwise checks again in
-     * 1 ms.
-     */
+    /** Closes the port if no connection came since the last call; else checks again in 1 ms. */
     private void look(boolean again) {
       if (again && looks++ < MOST_LOOKS) {
         accepted = false;
@@ -542,10 +502,7 @@ public final class ConnectionBudget {
     /** The server refuses to start if the operating system allows fewer open files. */
     static final int LEAST = 256;
 
-    /**
-     * The files reserved for everything except open connections: jars, ports, event loops, the
-     * store, and connections that are closing.
-     */
+    /** The files for all but open connections: jars, ports, event loops, the store. */
     static final int BESIDE_CONNECTIONS = 192;
 
     static final String REMEDY =
@@ -553,10 +510,7 @@ public final class ConnectionBudget {
 
     private OpenFileLimit() {}
 
-    /**
-     * Returns why this process cannot serve, with advice; empty if the limit is high enough or
-     * unknown.
-     */
+    /** Returns why this process cannot serve; empty if the limit is high enough or unknown. */
     public static Optional<String> tooFew() {
       return tooFew(bound());
     }

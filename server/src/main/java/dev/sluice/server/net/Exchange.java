@@ -17,25 +17,17 @@ import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
 import java.util.Objects;
 
-/**
- * One request in flight, from its headers until the client has read its response. Belongs to one
- * event loop.
- */
+/** One request, from its headers until the client has read its response. For one event loop. */
 final class Exchange implements Requests.HeldAnswers {
 
-  /**
-   * The bytes charged for each request, besides body and response: for objects, buffers and timers.
-   */
+  /** The bytes charged for each request besides body and response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
 
   private static final byte[] NO_BODY = new byte[0];
 
-  /**
-   * The responses of a stream are charged in steps of this size, once they reach {@link
-   * ConnectionBudget#LARGE}.
-   */
+  /** The step of charges for a stream's responses, from {@link ConnectionBudget#LARGE} on. */
   private static final int ANSWER_STEP = 16 << 10;
 
   private final Connection connection;
@@ -79,10 +71,7 @@ final class Exchange implements Requests.HeldAnswers {
     return true;
   }
 
-  /**
-   * Releases the charge for a dropped body. A body that its service reads while it arrives stays
-   * charged until the end of the request.
-   */
+  /** Releases the charge for a dropped body, unless its service reads it while it arrives. */
   void shrinks(long bytes) {
     if (!arriving) {
       giveBack(bytes);
@@ -119,19 +108,14 @@ final class Exchange implements Requests.HeldAnswers {
     }
   }
 
-  /**
-   * Returns the charge for a number of response bytes; the first {@link ConnectionBudget#LARGE} are
-   * free.
-   */
+  /** Returns the charge for response bytes; the first {@link ConnectionBudget#LARGE} are free. */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE
         ? 0
         : (answers + ANSWER_STEP - 1) / ANSWER_STEP * ANSWER_STEP;
   }
 
-  /**
-   * Returns the time left for the request. After this time, the server soon closes the connection.
-   */
+  /** Returns the time left for the request; soon after it, the server closes the connection. */
   long nanosLeft() {
     return connection.exchangeNanos() - (System.nanoTime() - startNanos);
   }
@@ -191,10 +175,7 @@ final class Exchange implements Requests.HeldAnswers {
     return connection.isLast();
   }
 
-  /**
-   * Charges each request to the budget before its body is read, and each response until the client
-   * has read it.
-   */
+  /** Charges each request before its body is read, and each response until it was read. */
   record BudgetDecorator(ConnectionBudget traffic) implements DecoratingHttpServiceFunction {
 
     private static final String CLOSE = "close";
@@ -222,10 +203,7 @@ final class Exchange implements Requests.HeldAnswers {
       return context.config().service().as(AskedByProxies.class) != null;
     }
 
-    /**
-     * Answers a request without waiting for its body, which need not arrive at all. An HTTP/1.1
-     * connection is closed after the response.
-     */
+    /** Answers without awaiting the body; an HTTP/1.1 connection is closed afterwards. */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {
       HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));

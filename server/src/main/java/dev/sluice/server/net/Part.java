@@ -16,10 +16,7 @@ public interface Part {
   /** Adds the part to a server that is being built. Must not block. */
   void addTo(ServerBuilder server);
 
-  /**
-   * Adds decorators that run after the server's own checks, before the body of a request is read.
-   * Must not block.
-   */
+  /** Adds decorators that run after the server's checks, before the body is read; never blocks. */
   default void addLast(Decorators decorators) {}
 
   /**

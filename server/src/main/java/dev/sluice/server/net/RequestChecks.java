@@ -67,10 +67,7 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
     return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(request.headers());
   }
 
-  /**
-   * Whether a trusted proxy asks about its client's request; Host and Origin then belong to that
-   * request.
-   */
+  /** Whether a trusted proxy asks; Host and Origin are then its client's. */
   private static boolean isForAnother(ServiceRequestContext context) {
     AskedByProxies asked = context.config().service().as(AskedByProxies.class);
     return asked != null && asked.isFromProxy(context);
@@ -124,10 +121,7 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
         : NetUtil.isValidIpV4Address(host);
   }
 
-  /**
-   * Whether web pages of an origin may call this server. The server's own pages are allowed, since
-   * their host was checked earlier.
-   */
+  /** Whether an origin's pages may call this server; a checked host's own pages may. */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
     return origins.contains(ANY) || origins.contains(lower) || lower.equals(own);

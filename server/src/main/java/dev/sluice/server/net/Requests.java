@@ -49,10 +49,7 @@ public final class Requests {
     }
   }
 
-  /**
-   * Returns the value of the header {@code Content-Encoding}, null if the body is not compressed.
-   * This server does not decompress bodies.
-   */
+  /** Returns {@code Content-Encoding}, null without; this server does not decompress bodies. */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
         .filter(encoding -> !encoding.equalsIgnoreCase("identity"))
@@ -63,13 +60,7 @@ public final class Requests {
   /** Receives a body while it arrives, on the event loop of its request. */
   public interface BodyReader {
 
-    /**
-     * Receives more of the body.
-     *
-     * @param bytes an array that begins with the body received so far. The array is not copied, and
-     *     a larger body can be in another array
-     * @param size the number of bytes received so far
-     */
+    /** Receives more of the body: {@code bytes} begins with all received so far. */
     void more(byte[] bytes, int size);
   }
 
@@ -98,10 +89,7 @@ public final class Requests {
    */
   public interface HeldAnswers {
 
-    /**
-     * Charges responses of at most this size before they are made; returns false if the budget has
-     * no room for them now.
-     */
+    /** Charges responses before they are made; returns false if the budget has no room. */
     boolean hold(long bytes);
 
     /**
@@ -126,9 +114,7 @@ public final class Requests {
     return Exchange.of(context).nanosLeft();
   }
 
-  /**
-   * Passes a request to a service; returns a failed response if the service throws an exception.
-   */
+  /** Passes a request to a service; an exception becomes a failed response. */
   public static HttpResponse pass(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
     try {
@@ -138,10 +124,6 @@ public final class Requests {
     }
   }
 
-  /**
-   * A service that can answer a part of a request before the client sends the next part, so the
-   * server must not wait for the whole body. The service keeps only one part of a body in memory,
-   * or reads the body with {@link Requests#readAsItArrives}, which charges the body.
-   */
+  /** A service that answers parts of a request, and reads its body itself. */
   public interface StreamingService extends HttpService {}
 }

@@ -77,26 +77,16 @@ public final class SluiceServer implements AutoCloseable {
   /** How long a client may take to read a response, after {@link #REQUEST_TIMEOUT}. */
   public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
-  /**
-   * How long the server reports that it is not ready before it stops accepting connections, so that
-   * load balancers stop sending requests.
-   */
+  /** How long {@code /readyz} fails before the end, for load balancers. */
   public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
   /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
-  /**
-   * The longest life of a connection. At this age, the server asks the client to open a new
-   * connection, so that the client resolves the server's name again. Requests in flight are still
-   * answered.
-   */
+  /** The longest life of a connection; then the client reconnects, and resolves the name again. */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
-  /**
-   * The most open connections, if the heap has {@link #HEAP_PER_CONNECTION} for each. A further
-   * connection replaces an idle connection.
-   */
+  /** The most open connections; less with less heap. One more replaces an idle one. */
   public static final int MAX_CONNECTIONS = 10_000;
 
   /**
@@ -129,10 +119,7 @@ public final class SluiceServer implements AutoCloseable {
   /** The most requests that wait for a task thread; a further request gets a 503. */
   public static final int MAX_WAITING_TASKS = 1_000;
 
-  /**
-   * The budget of requests in flight is the heap divided by this number, or the JVM's direct memory
-   * divided by this number if that is smaller.
-   */
+  /** The budget is the heap, or the direct memory if smaller, divided by this number. */
   public static final int HEAP_PER_BUDGET = 4;
 
   private static final int STREAM_WINDOW = 64 << 10;
@@ -204,10 +191,7 @@ public final class SluiceServer implements AutoCloseable {
     traffic.unready();
   }
 
-  /**
-   * Stops the server like {@link #close}, but without the unready period. An interrupted thread
-   * does not wait for requests in flight.
-   */
+  /** Stops like {@link #close}, but without the unready period, and at once if interrupted. */
   public void drain() {
     traffic.drain();
     sweeps.cancel(false);
@@ -240,22 +224,14 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called.
-     *
-     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
-     */
+    /** Sets how long a connection may be silent; {@link #IDLE_TIMEOUT} if not called. */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
       this.idleTimeout = Durations.positive("idleTimeout", timeout);
       return this;
     }
 
-    /**
-     * Sets how long a request may take; {@link #REQUEST_TIMEOUT} if not called.
-     *
-     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
-     */
+    /** Sets how long a request may take; {@link #REQUEST_TIMEOUT} if not called. */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
       this.requestTimeout = Durations.positive("requestTimeout", timeout);
@@ -272,10 +248,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Sets how long a connection may live, at least a second; {@link #MAX_CONNECTION_AGE} if not
-     * called.
-     */
+    /** Sets how long a connection may live, at least a second. */
     @CanIgnoreReturnValue
     public Builder maxConnectionAge(Duration age) {
       this.maxConnectionAge = age;
@@ -302,10 +275,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Encrypts all connections with TLS; without this call, or with null, connections are not
-     * encrypted.
-     */
+    /** Encrypts all connections with TLS, unless null. */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {
       this.tls = newTls;
@@ -319,11 +289,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Opens the port.
-     *
-     * @throws AddressException if the port can't be opened
-     */
+    /** Opens the port, or throws an {@link AddressException}. */
     public SluiceServer start() {
       Tls encryption = tls;
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);
@@ -395,10 +361,7 @@ public final class SluiceServer implements AutoCloseable {
       return new SluiceServer(server, tasks, traffic, unready);
     }
 
-    /**
-     * Makes the transport read one buffer at a time, so that {@link Connection} can stop after
-     * each.
-     */
+    /** Makes the transport read one buffer at a time, so that {@link Connection} can stop. */
     private static RecvByteBufAllocator readBuffers() {
       return new AdaptiveRecvByteBufAllocator(LEAST_READ_BUFFER, FIRST_READ_BUFFER, READ_BUFFER)
           .maxMessagesPerRead(1);
@@ -471,11 +434,7 @@ public final class SluiceServer implements AutoCloseable {
     }
   }
 
-  /**
-   * Writes a log line for each request: as fields if the log supports fields, otherwise in the
-   * common log format. A reservation's token in a path is masked, since whoever has the token can
-   * cancel the reservation. Thread-safe.
-   */
+  /** Logs each request. A reservation's token in a path is masked, since it is a secret. */
   private static final class RequestLogWriter implements AccessLogWriter {
 
     private static final String WITH_TOKEN = "/v1/reservations/";

@@ -9,21 +9,14 @@ import java.time.Duration;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
 
-/**
- * A few threads for work that can block on a store, a database, a disk or a lock, since event loops
- * must not block. The number of threads and of waiting tasks is bounded: when the queue is full, a
- * further task is refused with a 503. Thread-safe.
- */
+/** Threads for work that blocks, bounded with their queue: then a 503. Thread-safe. */
 public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
   private static final Duration IDLE = Duration.ofSeconds(20);
 
   private final int mostWaiting;
 
-  /**
-   * Makes threads, which start when a task needs them and end when they are idle. At most {@code
-   * mostWaiting} tasks wait for a thread.
-   */
+  /** Makes threads that end when idle. At most {@code mostWaiting} tasks wait for a thread. */
   TaskThreads(String name, int most, int mostWaiting) {
     super(most, ThreadFactories.newThreadFactory(name, /* daemon= */ true));
     this.mostWaiting = mostWaiting;
@@ -31,10 +24,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
     allowCoreThreadTimeOut(true);
   }
 
-  /**
-   * Makes a single thread, which ends when the server stops. The thread runs tasks one after
-   * another; on shared threads, these tasks would delay other requests.
-   */
+  /** Makes one thread until the server stops, for tasks that would delay requests. */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);
     // A task that still runs after the stop is too late, and nobody waits for its result.

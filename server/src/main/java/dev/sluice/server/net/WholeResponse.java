@@ -33,10 +33,7 @@ import org.reactivestreams.Subscriber;
  * For other services, the response becomes an ordinary stream.
  */
 
-/**
- * A response that is sent as a whole, known now or later, without Armeria's streams. Thread-safe;
- * never blocks.
- */
+/** A response sent as a whole, without Armeria's streams. Thread-safe; never blocks. */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
@@ -55,12 +52,7 @@ public final class WholeResponse implements HttpResponse {
     this.loop = loop;
   }
 
-  /**
-   * Makes a response.
-   *
-   * @param response the whole response, now or later; if this stage fails, the response fails too
-   * @param context the context of the request; functions are applied on its event loop
-   */
+  /** Makes a response from a stage; functions are applied on the context's event loop. */
   public static HttpResponse of(
       CompletionStage<AggregatedHttpResponse> response, ServiceRequestContext context) {
     EventLoop loop = context.eventLoop().withoutContext();

@@ -83,10 +83,7 @@ final class ScrapedMetrics implements MetricProducer {
     return all;
   }
 
-  /**
-   * Returns the name of a metric. The metrics page adds {@code _info} to some names, and this
-   * method adds the same suffix.
-   */
+  /** Returns the name of a metric, with {@code _info} where the metrics page adds it. */
   private static String name(MetricSnapshot metric) {
     String name = metric.getMetadata().getPrometheusName();
     return metric instanceof InfoSnapshot ? name + "_info" : name;
@@ -148,10 +145,7 @@ final class ScrapedMetrics implements MetricProducer {
     return DoublePointData.create(start, now, attributes(labels), value, List.of());
   }
 
-  /**
-   * Converts a histogram. Leaves out the infinite upper bound of the last bucket, which
-   * OpenTelemetry does not list.
-   */
+  /** Converts a histogram, without the infinite bound, which OpenTelemetry does not list. */
   private HistogramPointData point(long now, HistogramDataPointSnapshot one) {
     ClassicHistogramBuckets buckets = one.getClassicBuckets();
     List<Double> bounds = new ArrayList<>();

@@ -28,11 +28,7 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Makes a span for each traced request over HTTP and gRPC. The span continues the client's trace,
- * which the header {@code traceparent} identifies. Names and attributes follow OpenTelemetry's
- * conventions; a span has no id, no address and no token. Immutable and thread-safe.
- */
+/** Makes spans by OpenTelemetry's conventions, without ids, addresses or tokens. Immutable. */
 record TracesPart(Tracer tracer) implements Part {
 
   /** The routes that are never traced: the page, probes, metrics, and the API description. */

@@ -65,9 +65,7 @@ import org.jspecify.annotations.Nullable;
  * of its token, and does not refund its reservation as expired.
  */
 
-/**
- * Makes reservations, and cancels or settles them by the client's token. Thread-safe; never blocks.
- */
+/** Makes, cancels and settles reservations by token. Thread-safe; never blocks. */
 public final class Reservations implements AutoCloseable {
 
   /** How long a token is valid by default. */
@@ -76,11 +74,7 @@ public final class Reservations implements AutoCloseable {
   /** The longest life that a client may request for a token, if each limit allows it. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
-  /**
-   * The most marks of used tokens that this server keeps in the store at a time. This number of
-   * marks takes 88 MB of Redis. In a store that bounds its buckets, marks take at most a quarter of
-   * the buckets.
-   */
+  /** The most marks of used tokens in the store: 88 MB of Redis, or a quarter of its bound. */
   public static final int MOST_MARKS = 1_000_000;
 
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
@@ -88,10 +82,7 @@ public final class Reservations implements AutoCloseable {
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /**
-   * The most bytes of remembered reservations, in the encoding of tokens. On the heap, remembered
-   * reservations take about ten times as many bytes.
-   */
+  /** The most bytes of remembered reservations, as tokens; on the heap ten times as many. */
   static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that mark used tokens; its number must never change. */
@@ -123,12 +114,7 @@ public final class Reservations implements AutoCloseable {
   private final Retries settlements; // settlements whose tokens could not be marked yet
   private final LimiterObserver observer;
 
-  /**
-   * Makes the reservations of a server.
-   *
-   * @param store the limiter's store, which also marks used tokens
-   * @param observer the limiter's observer, which also counts settlements that this server loses
-   */
+  /** Makes reservations; {@code observer} also counts settlements that are lost. */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
     this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
   }
@@ -158,12 +144,7 @@ public final class Reservations implements AutoCloseable {
     this(limiter, store, key, new LimiterObserver() {});
   }
 
-  /**
-   * A reservation that this server made and remembers.
-   *
-   * @param lapsing the token, if one of its limits refunds unused tokens when the token expires;
-   *     otherwise null
-   */
+  /** A remembered reservation; {@code lapsing} if its unused tokens are refunded at the end. */
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
@@ -287,10 +268,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /**
-   * Removes the reservation of a token from the remembered reservations, and returns it; null if
-   * there is none.
-   */
+  /** Removes and returns what is remembered of a token; null if there is nothing. */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
       Remembered own = remembered.remove(token.nonce());
@@ -430,9 +408,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /**
-   * Queues a settlement until the store is back. The settlement's reservation no longer expires.
-   */
+  /** Queues a settlement until the store is back. Its reservation no longer expires. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();
@@ -632,10 +608,7 @@ public final class Reservations implements AutoCloseable {
       this.most = most;
     }
 
-    /**
-     * Counts a mark and returns 0, if there is room for the mark. Otherwise returns the seconds
-     * until there is room again.
-     */
+    /** Counts a mark if there is room, and returns 0; else the seconds until there is room. */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
       count -= over.values().stream().mapToInt(Integer::intValue).sum();

@@ -47,10 +47,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
-  /**
-   * A {@link Receipt.Part} with the limit's name in place of the limit. The interval is 0 if no
-   * limit applied to the id.
-   */
+  /** A {@link Receipt.Part} by the limit's name; the interval is 0 without a limit. */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
     static TokenPart of(Receipt.Part part) {
@@ -142,10 +139,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     out.putShort((short) bytes.length).put(bytes);
   }
 
-  /**
-   * Reads a token. Returns null if the text was not signed with the key: the text is forged, or a
-   * server with another key made it.
-   */
+  /** Returns null if the text is forged, or made by a server with another key. */
   static @Nullable Token read(String text, TokenKey key) {
     byte[] bytes;
     try {

@@ -19,10 +19,7 @@ public final class TokenKey {
   /** The fewest bytes of a secret, so that it cannot be guessed. */
   public static final int LEAST_BYTES = 32;
 
-  /**
-   * The length of a signature: half of the digest, as RFC 2104, section 5, allows. A forgery takes
-   * about 2^128 guesses.
-   */
+  /** Half of the digest, as RFC 2104, section 5, allows; a forgery takes 2^128 guesses. */
   static final int SIGNATURE_BYTES = 16;
 
   private static final int HASH_BYTES = 8;
@@ -34,22 +31,14 @@ public final class TokenKey {
     this.key = new SecretKeySpec(secret, ALGORITHM);
   }
 
-  /**
-   * Returns a random key. Only this server recognizes the tokens of this key, and only until the
-   * server stops.
-   */
+  /** Returns a random key: its tokens are lost when the server stops. */
   public static TokenKey random() {
     byte[] secret = new byte[LEAST_BYTES];
     new SecureRandom().nextBytes(secret);
     return new TokenKey(secret);
   }
 
-  /**
-   * Returns the key that all servers of a fleet share.
-   *
-   * @param secret at least {@link #LEAST_BYTES} bytes, from a random generator; copied
-   * @throws IllegalArgumentException for a shorter secret
-   */
+  /** Returns a fleet's key, of at least {@link #LEAST_BYTES} random bytes, copied. */
   public static TokenKey of(byte[] secret) {
     if (secret.length < LEAST_BYTES) {
       throw new IllegalArgumentException(
@@ -64,10 +53,7 @@ public final class TokenKey {
     return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /**
-   * Returns a keyed hash of a text, as 16 hexadecimal digits. Without the key, nobody can test
-   * guesses of the text.
-   */
+  /** Returns a keyed hash, 16 hexadecimal digits: only with the key can a guess be tested. */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);
   }
@@ -87,9 +73,7 @@ public final class TokenKey {
     }
   }
 
-  /**
-   * Whether the first {@code length} bytes are followed by their signature. Takes constant time.
-   */
+  /** Whether {@code length} bytes precede their signature. Takes constant time. */
   boolean isSigned(byte[] bytes, int length) {
     return MessageDigest.isEqual(
         sign(bytes, length), Arrays.copyOfRange(bytes, length, bytes.length));

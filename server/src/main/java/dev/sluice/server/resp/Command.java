@@ -3,16 +3,14 @@ package dev.sluice.server.resp;
 
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Permission;
+import dev.sluice.server.resp.RespConnection.Session;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A command: its name, its arguments, and its action. Thread-safe. Called on event loops, so a
- * command must not block.
- */
+/** A command: its name, its arguments, and its action, which must not block. Thread-safe. */
 final class Command {
 
   @FunctionalInterface
@@ -25,9 +23,7 @@ final class Command {
   /** Finds the operations of a request that the audit log records. */
   interface Asked {
 
-    /**
-     * Returns the operations of the request; empty if the audit log does not record the request.
-     */
+    /** Returns the operations for the audit log; empty if it does not record the request. */
     List<Noted> acts(Request request);
   }
 
@@ -82,10 +78,7 @@ final class Command {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
 
-  /**
-   * Makes a command that can change a bucket, and whose requests can be {@linkplain Replies#gather
-   * gathered} and decided together.
-   */
+  /** Makes a changing command whose requests can be {@linkplain Replies#gather gathered}. */
   static Command gathering(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, true, true, request -> List.of(), body);
   }
@@ -165,10 +158,7 @@ final class Command {
     return asked.acts(request);
   }
 
-  /**
-   * Returns the number of arguments as Redis counts them: including the name, and negative if
-   * further arguments are allowed.
-   */
+  /** Returns Redis' count of arguments: with the name, negative if more are allowed. */
   int arity() {
     return least == most ? least : -least;
   }
@@ -177,18 +167,12 @@ final class Command {
     return calls.sum();
   }
 
-  /**
-   * Counts several calls at once, since each update of the counter costs as much as parsing an
-   * argument.
-   */
+  /** Counts several calls at once: each update costs as much as parsing an argument. */
   void count(int newCalls) {
     calls.add(newCalls);
   }
 
-  /**
-   * Runs the command; if the number of arguments is wrong, replies with the syntax instead. The
-   * caller must count the call first.
-   */
+  /** Runs a counted command; a wrong number of arguments gets its syntax as the reply. */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {
       String wrong = wrongArguments();

@@ -7,6 +7,7 @@ import static dev.sluice.server.access.Permission.NOTHING;
 import dev.sluice.server.resp.Command.CommandTable;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,17 +17,10 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The Redis commands that decide nothing: commands to connect, to stay connected, and to identify
- * the server. The replies are the same as from a Redis server without a password, a cluster or
- * data. Thread-safe.
- */
+/** Commands to connect and to identify, as of a Redis server without data. Thread-safe. */
 final class ConnectionCommands {
 
-  /**
-   * The Redis version that the server reports. From this version, clients conclude that RESP3 and
-   * CLIENT SETINFO are supported.
-   */
+  /** From this version, clients conclude that RESP3 and CLIENT SETINFO are supported. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -179,10 +173,7 @@ final class ConnectionCommands {
     }
   }
 
-  /**
-   * Whether a login is valid. Without access control, the only user is Redis' default user, which
-   * has no password.
-   */
+  /** Whether a login is valid; without access control, {@code default} is, without password. */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
         ? user.equals(DEFAULT_USER)
@@ -282,10 +273,7 @@ final class ConnectionCommands {
     return table;
   }
 
-  /**
-   * Returns the commands that a request names, with null for each unknown name; all commands if the
-   * request names none.
-   */
+  /** Returns the commands that a request names, null for an unknown one; all without names. */
   private static List<@Nullable Command> asked(Request request, CommandTable all) {
     if (request.count() == 2) {
       return new ArrayList<>(all.all());
@@ -361,10 +349,7 @@ final class ConnectionCommands {
     }
   }
 
-  /**
-   * Replies with the parameters that redis-benchmark reads; their values mean that nothing is
-   * written to a disk.
-   */
+  /** Replies with what redis-benchmark reads: nothing is written to a disk. */
   private void config(Request request, Session session) {
     if (!request.is(1, "GET") || request.count() < 3) {
       unknownSubcommand(request, session, "CONFIG");

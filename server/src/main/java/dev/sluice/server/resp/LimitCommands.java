@@ -15,6 +15,7 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import dev.sluice.server.resp.SpendRun.LimitRuns;
 import dev.sluice.server.stats.Denials;
@@ -147,10 +148,7 @@ final class LimitCommands {
     return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
-  /**
-   * Spends a cost. Decides several consecutive spends together if possible; see {@link
-   * ThrottleCommands}.
-   */
+  /** Spends a cost, together with the next spends if possible: {@link ThrottleCommands}. */
   private void spend(Request request, Session session) {
     Replies replies = session.replies();
     LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;
@@ -347,12 +345,7 @@ final class LimitCommands {
         writer);
   }
 
-  /**
-   * Writes the fields of a decision.
-   *
-   * @param remaining the remaining tokens, {@link #UNLIMITED} if nothing limits the id
-   * @param decidedBy "store", or the word of the failure rule
-   */
+  /** Writes a decision; {@code remaining} is {@link #UNLIMITED} if nothing limits the id. */
   static void writeFields(
       boolean allowed,
       long remaining,

@@ -28,12 +28,7 @@ final class Replies {
   private @Nullable Gathered gathered;
   private boolean resp3;
 
-  /**
-   * Makes the replies of a connection.
-   *
-   * @param connection runs tasks on the connection's thread
-   * @param whenKnown called on that thread when {@link #writeKnown} has something to write
-   */
+  /** Makes the replies; {@code whenKnown} is called on the connection's thread. */
   Replies(Executor connection, Request request, Runnable whenKnown) {
     this.connection = connection;
     this.request = request;
@@ -64,10 +59,7 @@ final class Replies {
     void write(ReplyWriter writer);
   }
 
-  /**
-   * Defers the current request, so that the server decides it together with other requests, before
-   * it writes any other reply. Must not be called while a reply waits.
-   */
+  /** Defers a request, to decide it with others before the next reply. No reply may wait. */
   void gather(Gathered requests) {
     if (gathered != requests) {
       settle(); // earlier requests are decided first
@@ -123,9 +115,7 @@ final class Replies {
     now(writer -> writer.error(code, text));
   }
 
-  /**
-   * Adds a reply that is written when a stage completes. If the stage fails, the reply is an error.
-   */
+  /** Adds the reply to a stage's result; if the stage fails, the reply is an error. */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();
@@ -159,11 +149,7 @@ final class Replies {
     }
   }
 
-  /**
-   * Writes the first waiting reply. Returns false if no reply waits, or if the first waiting reply
-   * is not known yet. Since replies can be large, the caller must send each reply, and must stop
-   * while its client does not read.
-   */
+  /** Writes the first waiting reply, if known; the caller must send it before the next. */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();
     if (first == null || !first.isKnown()) {

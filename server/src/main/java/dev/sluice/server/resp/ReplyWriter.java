@@ -132,10 +132,7 @@ final class ReplyWriter {
     bytes[size++] = '\n';
   }
 
-  /**
-   * Writes the digits from the last to the first, two per division. The value must be negative,
-   * since the smallest number has no positive counterpart.
-   */
+  /** Writes the digits of a negative value backwards: the smallest has no counterpart. */
   private void digits(long value) {
     long rest = value;
     if (value < 0) {

@@ -14,10 +14,7 @@ final class Request {
   private static final int USUAL_COUNT = 8;
   private static final int BYTES_OF_WAITING = 512;
 
-  /**
-   * The approximate memory that one argument takes while its reply waits, including a share of the
-   * decision. Four arguments make a transaction of a batch.
-   */
+  /** The approximate memory of an argument while its reply waits, with its decision. */
   private static final int BYTES_OF_ARGUMENT = 75;
 
   private byte[] bytes = new byte[0];
@@ -40,10 +37,7 @@ final class Request {
     count++;
   }
 
-  /**
-   * Sets the bytes that contain the request, and the request's start. Called when the request is
-   * complete.
-   */
+  /** Sets the bytes and the start of a complete request. */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;
     for (int i = 0; i < count; i++) {
@@ -116,10 +110,7 @@ final class Request {
 
     private Decimals() {}
 
-    /**
-     * Parses a signed 64-bit decimal number: an optional sign, then only digits. Returns an empty
-     * result for all other bytes.
-     */
+    /** Parses a signed 64-bit decimal number: an optional sign, then only digits. */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
       return value == Long.MIN_VALUE && readOr(0, bytes, start, length) == 0
@@ -127,10 +118,7 @@ final class Request {
           : OptionalLong.of(value);
     }
 
-    /**
-     * Parses a signed 64-bit decimal number without making an object. Returns {@code otherwise} for
-     * all other bytes.
-     */
+    /** Parses like {@link #read}, without making an object. */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;
       int end = start + length;

@@ -19,10 +19,7 @@ import java.util.Locale;
  * docs/decisions.
  */
 
-/**
- * Parses requests in the Redis protocol: arrays of bulk strings, or lines of words ("inline
- * commands"). Belongs to its connection's thread.
- */
+/** Parses the Redis protocol: arrays of bulk strings, or inline commands. For one thread. */
 final class RequestReader {
 
   /** The most arguments of a request, including the command's name. */
@@ -84,10 +81,7 @@ final class RequestReader {
     end = kept + more;
   }
 
-  /**
-   * Copies the unparsed bytes from the shared array to the connection. Must be called after
-   * parsing.
-   */
+  /** Copies the unparsed bytes from the shared array. Must be called after parsing. */
   void keep() {
     int kept = end - start;
     if (kept == 0) {
@@ -215,9 +209,7 @@ final class RequestReader {
     return true;
   }
 
-  /**
-   * Reads a header line in one pass if the line is complete and has few digits, as most lines do.
-   */
+  /** Reads a complete header line of few digits, as most are, in one pass. */
   private boolean readUsualHeader() {
     int place = at + 1;
     int last = Math.min(end - 1, place + USUAL_DIGITS + 1); // the last possible position of the CR
@@ -335,10 +327,7 @@ final class RequestReader {
     return b == ' ' || b == '\t' || b == '\r' || b == '\n' || b == 0x0b || b == '\f';
   }
 
-  /**
-   * Returns the byte that an escape in double quotes stands for, 0 to 255; -1 if there is no
-   * escape.
-   */
+  /** Returns the byte of an escape in double quotes, 0 to 255; -1 if there is none. */
   private int escaped(int i, int to) {
     if (bytes[i] != '\\' || i + 1 == to) {
       return -1;

@@ -9,6 +9,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.time.Duration;

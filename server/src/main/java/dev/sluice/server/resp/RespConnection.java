@@ -2,7 +2,10 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Identity;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Client;
 import dev.sluice.server.net.ConnectionBudget;
@@ -18,6 +21,8 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
+import java.net.SocketAddress;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -32,15 +37,10 @@ import org.jspecify.annotations.Nullable;
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */
 final class RespConnection extends Client {
 
-  /**
-   * The most bytes of one connection's requests that wait for the store: enough for 1,024 typical
-   * requests.
-   */
+  /** The most bytes of requests that wait for the store: 1,024 typical requests. */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /**
-   * The number of bytes from which replies are sent; at the end of each read, all replies are sent.
-   */
+  /** The bytes from which replies are sent before the end of a read. */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -153,9 +153,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Finds the command of a request. Checks the last command first, since clients often repeat one.
-   */
+  /** Finds a command. Checks the last command first, since clients often repeat one. */
   private @Nullable Command find(Request request) {
     Command command = last;
     return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
@@ -176,10 +174,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Counts a call. Repeated calls of one command are counted together, before another command or at
-   * the end of the read.
-   */
+  /** Counts a call; repeated calls are added before another command or at the read's end. */
   private void count(Command command) {
     if (command != last) {
       count();
@@ -262,11 +257,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Records when the server began to wait for the client. The wait ends only when the client has
-   * read all replies and completed its request. The wait does not end when the client reads a few
-   * bytes or begins a new request.
-   */
+  /** Records the wait for the client, which ends only when it has read all replies. */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
     if (!reading && !request) {
@@ -298,10 +289,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Ends the connection if {@code ended} is set and all replies are written. So a client that has
-   * closed its sending side still gets every reply.
-   */
+  /** Ends the connection if {@code ended} is set and every reply was written. */
   private void endIfDone() {
     if (!ended || replies.waiting() > 0 || !channel.isActive()) {
       return;
@@ -371,10 +359,7 @@ final class RespConnection extends Client {
     return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, it held %s bytes" : null;
   }
 
-  /**
-   * Closes the sending side once all requests are answered. The Redis protocol cannot announce the
-   * end of a connection.
-   */
+  /** Closes the sending side after the last reply: the protocol has no announcement. */
   @Override
   protected void sayGoodbye() {
     channel.eventLoop().execute(this::leave);
@@ -384,6 +369,81 @@ final class RespConnection extends Client {
     if (!leaving) {
       leaving = true;
       goOn();
+    }
+  }
+
+  /** The state of one connection's client. Belongs to the connection's thread. */
+  static final class Session {
+
+    private final long id;
+    private final SocketAddress remote;
+    private final Replies replies;
+    private final Identity identity;
+    private Caller caller;
+    private String clientName = "";
+    private boolean ending;
+
+    Session(long id, SocketAddress remote, Replies replies, Identity identity) {
+      this.id = id;
+      this.remote = remote;
+      this.replies = replies;
+      this.identity = identity;
+      this.caller = identity.anybody();
+    }
+
+    /** Returns a number that is unique among the connections of this server. */
+    long id() {
+      return id;
+    }
+
+    SocketAddress remote() {
+      return remote;
+    }
+
+    Identity identity() {
+      return identity;
+    }
+
+    Caller caller() {
+      return caller;
+    }
+
+    /** Identifies the caller of a command, and requires a permission. */
+    void admit(Permission need, List<Noted> acts) {
+      if (identity.isOpen()) {
+        identity.admitStranger();
+        caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);
+      } else {
+        caller = identity.caller(need, acts);
+      }
+      identity.require(caller, need);
+    }
+
+    /** Records in the audit log that the command's operations, if any, were refused. */
+    void noteRefused(String why) {
+      identity.audit().refused(caller, "resp", why);
+    }
+
+    Replies replies() {
+      return replies;
+    }
+
+    /** Returns the name that the client set, empty if the client set no name. */
+    String clientName() {
+      return clientName;
+    }
+
+    void clientName(String newName) {
+      clientName = newName;
+    }
+
+    /** Closes the connection after all replies up to now are sent. */
+    void end() {
+      ending = true;
+    }
+
+    boolean isEnding() {
+      return ending;
     }
   }
 }

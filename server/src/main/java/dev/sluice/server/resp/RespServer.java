@@ -54,12 +54,7 @@ public record RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 64 << 10);
 
-  /**
-   * Opens a port.
-   *
-   * @param address the address to listen on; port 0 for any free port
-   * @throws AddressException if the port can't be opened
-   */
+  /** Opens a port; port 0 stands for any free port. */
   public static RespServer start(
       InetSocketAddress address,
       Limiter limiter,
@@ -93,9 +88,7 @@ public record RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel
     return new RespServer(traffic, loops, bound.channel());
   }
 
-  /**
-   * Makes the transport read one buffer at a time; its requests are answered before the next read.
-   */
+  /** Reads one buffer at a time; its requests are answered before the next read. */
   private static RecvByteBufAllocator readBuffers() {
     return new AdaptiveRecvByteBufAllocator(LEAST_READ, FIRST_READ, MOST_READ)
         .maxMessagesPerRead(1);

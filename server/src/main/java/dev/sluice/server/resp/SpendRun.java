@@ -135,10 +135,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /**
-   * The runs of a thread, for a few limits at a time. A run is found by the bytes of its limit's
-   * name.
-   */
+  /** The runs of a thread, for a few limits at a time, by the bytes of the limit's name. */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;

@@ -14,6 +14,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.server.resp.SpendRun.ThrottleRun;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.DeniedRequest;
@@ -69,9 +70,7 @@ final class ThrottleCommands {
     this.denials = denials;
   }
 
-  /**
-   * A quota, with the numbers that it was made from. Immutable, since threads race to replace it.
-   */
+  /** A quota with the numbers it was made from. Immutable: threads race to replace it. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
   /** The run that a thread keeps for its connections. */
@@ -156,10 +155,7 @@ final class ThrottleCommands {
         });
   }
 
-  /**
-   * Returns a numeric argument. If the argument is not a 64-bit number, returns a value below the
-   * range of every argument.
-   */
+  /** Returns a numeric argument; below every range if it is no 64-bit number. */
   private static long number(Request request, int index) {
     return Decimals.readOr(
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
@@ -203,10 +199,7 @@ final class ThrottleCommands {
     return cached.quota;
   }
 
-  /**
-   * Refuses a quota that would overflow. The error message uses the names of the client's
-   * arguments.
-   */
+  /** Refuses a quota that would overflow, in words of the client's arguments. */
   private static void requireNoOverflow(
       long maxBurst, long count, long periodSeconds, Dialect dialect) {
     if (periodSeconds > MOST_SECONDS) {
@@ -228,11 +221,7 @@ final class ThrottleCommands {
     }
   }
 
-  /**
-   * The last quota, with the bytes of the arguments max_burst, count and period. Clients send the
-   * same quota repeatedly, and comparing bytes is faster than parsing three numbers. Belongs to one
-   * thread.
-   */
+  /** The last quota by its arguments' bytes: faster than parsing. For one thread. */
   static final class SentQuota {
 
     private static final int FIRST = 2;
@@ -287,10 +276,7 @@ final class ThrottleCommands {
   /** The differences between {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /**
-     * The reply contains: limited, limit, remaining, seconds to wait (-1 if none or for ever),
-     * seconds until full.
-     */
+    /** limited, limit, remaining, seconds to wait (-1: none or for ever), seconds until full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -299,10 +285,7 @@ final class ThrottleCommands {
       }
     },
 
-    /**
-     * The reply contains: allowed, limit, remaining, seconds until full, seconds to wait (0 if
-     * none, -1 for ever).
-     */
+    /** allowed, limit, remaining, seconds until full, seconds to wait (0: none, -1: for ever). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -319,10 +302,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /**
-     * Makes a dialect. {@code passing}, 0 or 1, is the first number of the reply to an allowed
-     * request.
-     */
+    /** Makes a dialect; {@code passing} is the first number of an allowed reply. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;
@@ -352,12 +332,7 @@ final class ThrottleCommands {
       writeTimes(passes, retryIn, seconds(resetInNanos), writer);
     }
 
-    /**
-     * Writes a decision.
-     *
-     * @param quota the quota that the client sent; a failure rule can have applied a share of it
-     * @param fits false for a quantity that exceeds the burst, so that nothing was charged
-     */
+    /** Writes a decision for the sent quota; {@code fits} is false above the burst. */
     void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {
       write(
           decision.allowed() && fits,

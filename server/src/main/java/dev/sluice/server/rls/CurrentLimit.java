@@ -63,11 +63,7 @@ final class CurrentLimit {
     return PERIODS.containsKey(unit(override));
   }
 
-  /**
-   * Converts a limit that a proxy has sent, with a known unit, to a quota. Returns null for a limit
-   * of zero requests, which denies every request. The rate is at most one request per nanosecond,
-   * the fastest refill of a bucket.
-   */
+  /** Converts a proxy's limit to a quota, at most one per ns; null for a limit of zero. */
   static @Nullable Quota quota(RateLimitOverride override) {
     Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
     long requests =

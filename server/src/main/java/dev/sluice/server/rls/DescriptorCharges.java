@@ -38,17 +38,10 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The buckets and costs of a request's descriptors, as the rules determine them. A descriptor
- * without a rule can {@linkplain NamedLimits name a limit itself}, unless the rules say that its
- * domain is mapped only by rules. Belongs to one request.
- */
+/** Buckets and costs of a request's descriptors, by rules or names. Belongs to one request. */
 final class DescriptorCharges {
 
-  /**
-   * The limit for descriptors for which the proxy sends a limit, and which match no configured
-   * limit. The number of this limit is part of bucket keys and must never change.
-   */
+  /** The limit of proxies' own limits; its number is in keys, and must never change. */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
 
@@ -233,11 +226,7 @@ final class DescriptorCharges {
             List.of(charge(named, hits(descriptor), Excess.REJECT, descriptor)), List.of());
   }
 
-  /**
-   * Returns the cost of a rule's charge. When a request has ended, the cost is the number of hits
-   * that the proxy reports. Without a report the cost is 0, since a cost of 1 would refund most of
-   * the estimate.
-   */
+  /** Returns the cost; at a request's end the reported hits, 0 without a report. */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
     return charge.cost(isReport ? hits(descriptor, 0) : hits(descriptor));
@@ -262,10 +251,7 @@ final class DescriptorCharges {
     return hits.getValue() < 0 ? Long.MAX_VALUE : hits.getValue();
   }
 
-  /**
-   * Makes the charge of a descriptor. A refund is at most the cost of the same request without
-   * negative hits.
-   */
+  /** Makes a charge. A refund is at most the cost of the same request without negative hits. */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
     int debt = limits.debtOf(transaction.name());
@@ -276,10 +262,7 @@ final class DescriptorCharges {
         : new DescriptorCharge(domain, transaction, cost, excess, debt);
   }
 
-  /**
-   * Removes the charges for limits that other descriptors replace. A rule cannot replace a limit
-   * that it charges itself.
-   */
+  /** Removes the charges that other descriptors replace; a rule cannot replace its own. */
   private static Found withoutReplaced(Found found, Set<String> replaced) {
     return replaced.isEmpty() || found.charges().isEmpty()
         ? found
@@ -354,10 +337,7 @@ final class DescriptorCharges {
     return one;
   }
 
-  /**
-   * Replaces the first limit of a rule by the limit that the proxy sent. The new limit is not in
-   * shadow. The rule's cost, excess and other limits stay the same.
-   */
+  /** Replaces a rule's first limit by the proxy's, out of shadow; the rest stays. */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
@@ -391,10 +371,7 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /**
-   * Returns the charge of a zero limit together with the charges of the rule's other limits. The
-   * other charges can be made although the request is denied.
-   */
+  /** Returns the charge of a zero limit, and the rule's others, made although it denies. */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -455,10 +432,7 @@ final class DescriptorCharges {
       this.settles = excess == Excess.SETTLE;
     }
 
-    /**
-     * Makes a charge without a bucket, which denies every request: the proxy sent a limit of zero,
-     * a rule denies, or an id or limit is not valid.
-     */
+    /** Makes a charge that denies: a limit of zero, a rule, or an invalid id or limit. */
     private DescriptorCharge(
         LimitName limit, RateLimitOverride closed, @Nullable RefusedDescriptor denied) {
       this.domain = "";
@@ -491,10 +465,7 @@ final class DescriptorCharges {
       return settles;
     }
 
-    /**
-     * Returns the key of the request's reservation; null if this charge neither reserves nor
-     * settles.
-     */
+    /** Returns the key of the reservation; null if this charge neither reserves nor settles. */
     OpenCalls.@Nullable CallKey call() {
       if (call == null) {
         return null;
@@ -641,10 +612,7 @@ final class DescriptorCharges {
       return closed;
     }
 
-    /**
-     * Returns why this charge denies every request; null if the charge can be allowed, or if a
-     * limit of zero denies.
-     */
+    /** Returns why this charge always denies; null if it can allow, or for a limit of zero. */
     @Nullable String closedWhy() {
       return denied == null ? null : denied.why();
     }
@@ -667,10 +635,7 @@ final class DescriptorCharges {
       over = true;
     }
 
-    /**
-     * Sets the limiter's decision. {@code spent} is true if an allowed cost was spent, and false if
-     * it was only checked.
-     */
+    /** Sets the decision; {@code spent} if a cost was spent, and not only checked. */
     void decide(Decision made, boolean spent) {
       decided = true;
       decision = made;
@@ -689,11 +654,7 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /**
-     * Sets the outcome of a refund ({@link #givenBack}). A refund never denies a request, even if
-     * the bucket was full. If the limit has several quotas, the quota with the fewest tokens left
-     * sets the outcome.
-     */
+    /** Sets the outcome of a refund, which never denies: of the quota with the fewest left. */
     void refunded(Decision made) {
       decided = true;
       decision = made;
@@ -714,10 +675,7 @@ final class DescriptorCharges {
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
-    /**
-     * Sets the outcome of a settlement. A settlement never denies a request. If the limit has
-     * several quotas, the quota with the fewest tokens left sets the outcome.
-     */
+    /** Sets a settlement's outcome, which never denies: of the quota with the fewest left. */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
       for (Settlement.Part part : settlement.parts()) {
@@ -796,10 +754,7 @@ final class DescriptorCharges {
       return !decidedBy().knowsBucket();
     }
 
-    /**
-     * Returns the quota that was applied: the strictest quota of the limit, or a share of the
-     * limit's quota if this process decided without the store.
-     */
+    /** Returns the applied quota: the strictest, or a share if the store did not decide. */
     @Nullable Quota heldTo() {
       if (described != null) {
         return described;
@@ -812,11 +767,7 @@ final class DescriptorCharges {
       return asked == null ? quota() : asked.quota();
     }
 
-    /**
-     * Returns the charge that determines the descriptor's status. A denied charge comes before an
-     * allowed charge, then a limit in force before a trial, then the charge with fewer remaining
-     * tokens.
-     */
+    /** Returns the charge for the status: denied, not a trial, or with fewer remaining tokens. */
     DescriptorCharge stricter(DescriptorCharge other) {
       if (refuses() != other.refuses()) {
         return refuses() ? this : other;

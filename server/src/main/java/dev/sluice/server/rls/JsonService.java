@@ -139,9 +139,7 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
         request.build(), AccessPart.caller(context), "http", context.whenRequestCancelling());
   }
 
-  /**
-   * Returns the message of protobuf's JSON parser, without class names and advice for programmers.
-   */
+  /** Returns the message of protobuf's JSON parser, without class names. */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
     return EXCEPTION.matcher(message).find() ? "a field has a value of another kind" : message;
@@ -194,17 +192,10 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
         .set(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff");
   }
 
-  /**
-   * Refuses JSON that protobuf's JSON parser mishandles: numbers such as {@code 1e100000000}, which
-   * the parser would expand; text that is not JSON; a repeated field; text after the object; and an
-   * unknown field of a descriptor.
-   */
+  /** Refuses JSON that protobuf's parser mishandles, such as {@code 1e100000000}. */
   private static final class JsonShape {
 
-    /**
-     * The deepest nesting: deeper than any valid request, and less deep than protobuf's parser
-     * allows.
-     */
+    /** The deepest nesting: more than any valid request's, less than protobuf's own bound. */
     private static final int DEEPEST = 32;
 
     private static final JsonFactory JSON =
@@ -212,10 +203,7 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
             .streamReadConstraints(StreamReadConstraints.builder().maxNestingDepth(DEEPEST).build())
             .build();
 
-    /**
-     * Matches a number without an exponent, whose length bounds its value, or a word, such as a
-     * unit.
-     */
+    /** A number without an exponent, whose length bounds its value, or a word, such as a unit. */
     private static final Pattern BOUNDED = Pattern.compile("-?[0-9.]{1,20}|[A-Za-z_]*");
 
     private static final String OF_DESCRIPTORS = RateLimitDescriptor.getDescriptor().getFullName();
@@ -299,9 +287,7 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
       }
     }
 
-    /**
-     * Whether a field is a wrapper type. JSON contains the value of a wrapper without an object.
-     */
+    /** Whether a field is a wrapper type, whose value is no object in JSON. */
     private static boolean isWrapper(FieldDescriptor field) {
       return field.getMessageType().getFile().getPackage().equals("google.protobuf");
     }

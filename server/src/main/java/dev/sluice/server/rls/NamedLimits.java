@@ -47,10 +47,7 @@ public final class NamedLimits {
     return named;
   }
 
-  /**
-   * Returns the transaction even if the domain is mapped only by rules, or the limit has no
-   * default.
-   */
+  /** Returns the transaction even if only rules map the domain, or the limit has no default. */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
       return null;
@@ -98,9 +95,7 @@ public final class NamedLimits {
     return format.join(texts, Strictness.LENIENT);
   }
 
-  /**
-   * Returns the limit with this name. A configured limit takes precedence over a declared limit.
-   */
+  /** Returns the limit with this name; a configured limit precedes a declared limit. */
   private static @Nullable LimitName find(String domain, String name, Limits limits) {
     LimitName ofDomain = limits.catalogue().find(domain + "." + name);
     LimitName plain = limits.catalogue().find(name);

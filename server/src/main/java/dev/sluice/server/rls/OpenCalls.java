@@ -19,11 +19,7 @@ import org.jspecify.annotations.Nullable;
  * request whose id is already in use.
  */
 
-/**
- * The reservations of proxies' requests that have not ended, in the memory of this server. All
- * ports share this memory, since a proxy can report the start and the end of a request to different
- * ports. Thread-safe; never blocks.
- */
+/** Open reservations of proxies' requests, for all ports. Thread-safe; never blocks. */
 public final class OpenCalls {
 
   // The most requests in this memory; above, the oldest request is forgotten.
@@ -42,11 +38,6 @@ public final class OpenCalls {
           Comparator.comparingLong(OpenCall::endNanos).thenComparingLong(OpenCall::number));
   private long added; // guarded by open
 
-  /**
-   * Makes an empty memory.
-   *
-   * @param meters the registry for the meter of this memory
-   */
   public OpenCalls(MeterRegistry meters) {
     this(TimeSource.system(), MOST, meters);
   }

@@ -48,9 +48,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
   private static final String ENCODING = "grpc-encoding";
   private static final String IDENTITY = "identity";
 
-  /**
-   * The length of the prefix of a message: one byte for compression, four for the message's length.
-   */
+  /** The length of a message's prefix: one byte for compression, four for the length. */
   private static final int PREFIX = 5;
 
   private static final Status NO_MESSAGE =

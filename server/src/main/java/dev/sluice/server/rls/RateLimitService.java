@@ -103,20 +103,13 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
   }
 
-  /**
-   * Decides on requests in Envoy's form. All descriptors of a request are one batch: either all are
-   * charged or none. Descriptors in shadow are charged separately, and never deny a request.
-   * Thread-safe; never blocks.
-   */
+  /** Decides all descriptors of a request as a batch, and shadow ones apart. Never blocks. */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /**
-     * How often the server tries to charge the remaining tokens, which other requests can spend
-     * first.
-     */
+    /** How often to charge the remaining tokens, which other requests can spend first. */
     private static final int ATTEMPTS = 3;
 
     private final Limiter limiter;
@@ -347,19 +340,13 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
           });
     }
 
-    /**
-     * Removes and returns the receipt of the request that a settlement ends; null for a cost of 0,
-     * which settles nothing, since the proxy's report can have been unreadable.
-     */
+    /** Removes and returns the receipt of an ended request; null for a cost of 0. */
     private @Nullable Receipt reserved(DescriptorCharge settlement) {
       OpenCalls.CallKey call = settlement.call();
       return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
-    /**
-     * Replaces a request's reserved tokens by its true cost. If a trial fails, the failure is
-     * ignored.
-     */
+    /** Replaces reserved tokens by the true cost. A trial's failure is ignored. */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
           counted(
@@ -404,9 +391,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /**
-     * Charges the costs that did not fit. Does nothing if all costs fit, or a failure rule decided.
-     */
+    /** Charges the costs that did not fit, unless a failure rule decided. */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;

@@ -36,10 +36,7 @@ final class RlsMeters {
     this.registry = registry;
   }
 
-  /**
-   * Counts a request as {@code ok} or {@code over_limit}. The request arrived at {@code startNanos}
-   * of {@link System#nanoTime}.
-   */
+  /** Counts a request as {@code ok} or {@code over_limit}; {@code startNanos} is its arrival. */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
   }
@@ -77,12 +74,7 @@ final class RlsMeters {
         .increment();
   }
 
-  /**
-   * Counts the end of a request that a rule settles.
-   *
-   * @param charged what was charged: the {@code difference} to the reservation; {@code all} without
-   *     a reservation; {@code failed} if the store did not answer
-   */
+  /** Counts a settled request: {@code difference}, {@code all} (no reservation), {@code failed}. */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")
         .description("Ends of requests that a rule settles, by what was charged")

@@ -50,10 +50,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Envoy's rate limit service over gRPC, with health checks and reflection. Immutable and
- * thread-safe.
- */
+/** Envoy's rate limit service over gRPC, with health checks and reflection. Immutable. */
 public final class RlsPart implements Part {
 
   private static final String REFLECTION =
@@ -66,10 +63,7 @@ public final class RlsPart implements Part {
   private final JsonService json;
   private final Runnable ready;
 
-  /**
-   * Makes the part. {@code ready} is called for health checks: it throws an exception if the server
-   * cannot decide now, and can block.
-   */
+  /** Makes the part; {@code ready} throws if the server cannot decide now, and can block. */
   public RlsPart(
       Limiter limiter,
       Settings settings,
@@ -103,10 +97,7 @@ public final class RlsPart implements Part {
             new LateGrpc(this::reflection, Map.of(REFLECTION, Permission.A_NAME)), Reflection::new);
   }
 
-  /**
-   * Returns a part that serves the same requests as JSON, {@code POST /json}, for a port that
-   * serves HTTP too.
-   */
+  /** Returns a part that serves the same requests as JSON, {@code POST /json}. */
   public Part json() {
     return server -> new Endpoint("/json", Permission.DECIDE, json).addTo(server);
   }
@@ -170,12 +161,7 @@ public final class RlsPart implements Part {
     private volatile @Nullable GrpcService known;
     private volatile @Nullable GrpcService made;
 
-    /**
-     * Describes a service that is not made yet.
-     *
-     * @param maker makes the service; blocks
-     * @param needs the permissions that callers need, by the full names of all methods
-     */
+    /** Describes a service not made yet; {@code needs} has the permissions by full method names. */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
       this.needs = Map.copyOf(needs);
@@ -211,10 +197,7 @@ public final class RlsPart implements Part {
       config = added;
     }
 
-    /**
-     * Makes the service once, and returns a future for the service. Several callers can each pass
-     * an executor; the first task that runs makes the service.
-     */
+    /** Makes the service once, on the first executor that runs a task; returns its future. */
     @CanIgnoreReturnValue
     CompletableFuture<GrpcService> make(Executor executor) {
       if (!begun.get()) {
@@ -255,10 +238,7 @@ public final class RlsPart implements Part {
           : service.serve(context, request);
     }
 
-    /**
-     * Returns a type that streams requests. If Armeria collected the bodies, no budget would count
-     * them.
-     */
+    /** Streams requests: if Armeria collected the bodies, no budget would count them. */
     @Override
     public ExchangeType exchangeType(RoutingContext context) {
       GrpcService service = made;
@@ -275,10 +255,7 @@ public final class RlsPart implements Part {
     }
   }
 
-  /**
-   * gRPC's reflection, served as a stream: a client reads each response before it sends its next
-   * request.
-   */
+  /** gRPC's reflection as a stream: a client reads each response before its next request. */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {
 
@@ -323,12 +300,6 @@ public final class RlsPart implements Part {
     static final List<String> LEGACY_NAMES =
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 
-    /**
-     * Checks the settings.
-     *
-     * @throws IllegalArgumentException if the number of names is neither three nor zero, or {@code
-     *     nearLimit} is out of range
-     */
     public Settings {
       headerNames = List.copyOf(headerNames);
       if (!headerNames.isEmpty() && headerNames.size() != LEGACY_NAMES.size()) {
@@ -351,26 +322,15 @@ public final class RlsPart implements Part {
     }
   }
 
-  /**
-   * gRPC's health check; it reports whether the server is ready. {@code Watch} is not implemented,
-   * which the protocol allows: the endless streams of many clients could not be bounded.
-   * Thread-safe.
-   */
+  /** gRPC's health check without {@code Watch}, whose endless streams could not be bounded. */
   static final class HealthService extends HealthGrpc.HealthImplBase {
 
-    /**
-     * The service names that health checks may use: the empty name for the whole server, the name
-     * of Envoy's reference server, and this service's own name.
-     */
+    /** The names for health checks: the whole server, Envoy's reference server, this service. */
     private static final Set<String> SERVICES =
         Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
 
     private final Runnable ready;
 
-    /**
-     * Makes the service. {@code ready} throws if the server cannot decide now; {@code ready} can
-     * block.
-     */
     HealthService(Runnable ready) {
       this.ready = ready;
     }

@@ -77,9 +77,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return counters;
   }
 
-  /**
-   * Describes the failure rules: one for each limit that has its own, and one for all other limits.
-   */
+  /** Describes the failure rules: one for each limit with its own, and the general one. */
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
@@ -196,9 +194,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
-  /**
-   * Does nothing: only the memory store, which has no outages, decides several spends at a time.
-   */
+  /** Does nothing: only the memory store, which has no outages, sends this. */
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {}
 

@@ -8,11 +8,11 @@ import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.LimitsDiff;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.State;
 import dev.sluice.server.base.Generations.Watched;
-import dev.sluice.server.base.OutOfMemory;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
@@ -23,6 +23,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -33,10 +34,13 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs each reload of the limit files, and updates the metrics. A file of overrides has separate
- * metrics, unless the overrides come from a table.
+ * Logs each reload of the limit files, and updates the metrics.
+ *
+ * @param overrides the file of overrides, which has separate metrics; null for a table or none
+ * @param first receives each new limits before they are counted
  */
-record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements ReloadListener {
+record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limits> first)
+    implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
@@ -49,6 +53,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements Re
 
   @Override
   public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+    first.accept(limits);
     long overrides =
         limits.catalogue().names().stream().mapToLong(n -> limits.overridesOf(n).size()).sum();
     long defaults =
@@ -171,10 +176,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements Re
     }
   }
 
-  /**
-   * Registers meters of the generation in force and of the generation that was read last, for each
-   * kind of files.
-   */
+  /** Registers meters of the generation in force and of the generation read last. */
   static final class GenerationMeters {
 
     private static final double MILLIS_PER_SECOND = 1e3;
@@ -244,41 +246,23 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements Re
 
   /**
    * Reports to the metrics which limits the rules name, so that requests for these limits are
-   * counted if they have no default. Afterwards, calls another listener. Not thread-safe.
+   * counted if they have no default. Not thread-safe.
    */
-  static final class NamedByRules implements ReloadListener {
+  static final class NamedByRules implements Consumer<Limits> {
 
     private final CurrentLimits limits;
-    private final ReloadListener next;
     private List<Requirement> declared = List.of();
 
-    NamedByRules(CurrentLimits limits, ReloadListener next) {
+    NamedByRules(CurrentLimits limits) {
       this.limits = limits;
-      this.next = next;
     }
 
     @Override
-    public void offered(Instant at, String hash) {
-      next.offered(at, hash);
-    }
-
-    @Override
-    public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
+    public void accept(Limits loaded) {
       List<Requirement> before = declared;
       declared = RuleBook.of(loaded).requirements();
       limits.require(declared);
       limits.release(before);
-      next.loaded(at, loaded, warnings);
-    }
-
-    @Override
-    public void failed(Instant at, List<Problem> problems) {
-      next.failed(at, problems);
-    }
-
-    @Override
-    public void broke(Instant at, Throwable failure) {
-      next.broke(at, failure);
     }
   }
 
@@ -302,9 +286,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) implements Re
           ReloadLog.list(problems));
     }
 
-    /**
-     * Counts an unexpected failure to read the files. The watcher has already logged the failure.
-     */
+    /** Counts an unexpected failure, which the watcher has logged. */
     @Override
     public void broke(Instant at, Throwable failure) {
       OutOfMemory.report(failure);

@@ -10,7 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.net.HostPort;
-import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -59,11 +59,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * Requires that every file that the server writes is named by only one setting.
-   *
-   * @throws ConfigException if two settings name the same file; the message names both settings
-   */
+  /** Requires that every file that the server writes is named by only one setting. */
   void requireFilesApart() {
     Map<String, Path> written = new LinkedHashMap<>();
     BiConsumer<String, @Nullable Path> writes =
@@ -159,10 +155,7 @@ public record ServerConfig(
       }
     }
 
-    /**
-     * Whether every caller can have the role {@code admin}: access control checks the role, or all
-     * doors listen only on loopback.
-     */
+    /** Whether every caller can be {@code admin}: by its role, or as all doors are loopback. */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -230,21 +223,13 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /**
-     * Returns sources with only files and no required limits. A request for a limit without a
-     * default is refused.
-     */
+    /** Returns sources with only files; a limit without a default is refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
   }
 
-  /**
-   * A file with a copy of the limit files that were last loaded without mistakes.
-   *
-   * @param startsWithLastGood whether a service uses this copy if the limit files have mistakes at
-   *     startup; otherwise the service does not start
-   */
+  /** A copy of the last good limit files, and whether startup may use it. */
   public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
@@ -286,11 +271,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * A database table of overrides, which take precedence over the overrides in the file.
-   *
-   * @param every the interval at which the table is read, more than zero and at most 292 years
-   */
+  /** A table of overrides, which precede the file's, and how often it is read. */
   public record Table(DataSource database, Duration every) {
 
     public Table {
@@ -317,11 +298,6 @@ public record ServerConfig(
       int localAtLeast,
       boolean readyWithoutStore) {
 
-    /**
-     * Checks the settings.
-     *
-     * @throws IllegalArgumentException if there is a snapshot and the store is not memory
-     */
     public Storage {
       onFailureByLimit = Map.copyOf(onFailureByLimit);
       if (snapshot != null && !store.isMemory()) {
@@ -345,10 +321,7 @@ public record ServerConfig(
       return onFailureByLimit.getOrDefault(limit, onFailure);
     }
 
-    /**
-     * Returns settings without a snapshot, with a random token key. While the store fails, each
-     * request gets an error.
-     */
+    /** Returns settings without a snapshot; while the store fails, requests get errors. */
     public static Storage in(StoreAccess store) {
       return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
     }
@@ -403,12 +376,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * The log of denials.
-   *
-   * @param target the file, "-" for standard error
-   * @param showsIds whether the log shows the ids; otherwise it shows their keyed hashes
-   */
+  /** The log of denials: a file, or "-" for standard error, with the ids or their hashes. */
   public record DenialLogFile(String target, boolean showsIds) {
 
     @Nullable Path file() {
@@ -433,9 +401,7 @@ public record ServerConfig(
       this.setting = setting;
     }
 
-    /**
-     * Returns the option of {@code sluice serve} whose value cannot be used, such as {@code store}.
-     */
+    /** Returns the option whose value cannot be used, such as {@code store}. */
     public String setting() {
       return setting;
     }
@@ -446,12 +412,7 @@ public record ServerConfig(
 
     private static final long serialVersionUID = 1;
 
-    /**
-     * Makes the exception.
-     *
-     * @param lacksControl whether access control is missing; true if {@code lacksTls} is false
-     * @param asksForCertificates whether clients may send a certificate but need not
-     */
+    /** Makes the exception; {@code lacksControl} is true if {@code lacksTls} is false. */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
       super(
@@ -482,10 +443,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * The limits of a service without limit files. The same limits are in
-   * examples/limits/samples.yml.
-   */
+  /** The limits of a service without limit files, as in examples/limits/samples.yml. */
   public static final class SampleLimits {
 
     private SampleLimits() {}

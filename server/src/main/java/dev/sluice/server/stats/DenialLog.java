@@ -43,10 +43,7 @@ public final class DenialLog implements AutoCloseable {
     this.nanoTime = nanoTime;
   }
 
-  /**
-   * Starts a log. Closing the log closes {@code lines}. {@code ids} returns the text that the log
-   * shows for an id, such as a hash.
-   */
+  /** Starts a log, which closes {@code lines}; {@code ids} returns how an id is shown. */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
     Runnable report = Periodic.task(log, "reporting the denials that were left out", started::tick);
@@ -54,9 +51,7 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /**
-   * The limit that denied a request; without a limit, the rule that matched the request, if any.
-   */
+  /** The limit that denied; without it, the rule that matched, if any. */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
@@ -94,9 +89,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /**
-   * Reports the denials that were left out, and writes the queued lines. Blocks up to ten seconds.
-   */
+  /** Reports the left-out denials, and writes the queued lines. Blocks up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();

@@ -58,10 +58,7 @@ public final class Denials implements LimiterObserver {
     return NONE;
   }
 
-  /**
-   * Returns a receiver that passes denials to a log, if any. With {@code keepsLast}, the receiver
-   * also keeps the last denials of each id, in bounded memory.
-   */
+  /** Returns a receiver for a log, if any, which can also keep the last denials of each id. */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
   }
@@ -76,29 +73,21 @@ public final class Denials implements LimiterObserver {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /**
-   * Calls a consumer for each id that was charged most, with the limit's name and the canonical id.
-   */
+  /** Passes on the limit and the canonical id of each id that was charged most. */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
     }
   }
 
-  /**
-   * Calls a consumer for each id that was denied recently, with the limit's name and the canonical
-   * id.
-   */
+  /** Passes on the limit and the canonical id of each id that was denied recently. */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
     }
   }
 
-  /**
-   * Returns the text that the log shows for a canonical id: the id itself or its hash; empty
-   * without a log.
-   */
+  /** Returns how the log shows a canonical id: itself or its hash; empty without a log. */
   public String idInLog(String id) {
     return log == null ? "" : log.shown(id);
   }
@@ -118,10 +107,7 @@ public final class Denials implements LimiterObserver {
   public record DeniedRequest(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
-    /**
-     * Makes a request. Long texts are cut, since clients can have written the texts, and the server
-     * keeps many texts.
-     */
+    /** Cuts long texts, since clients can have written them, and the server keeps many. */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
       path = path == null ? null : JsonLines.shown(path);
@@ -201,11 +187,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * Reports the denied parts of a decision; does nothing for an allowed request.
-   *
-   * @param asked returns the request; called only for a denial
-   */
+  /** Reports the denied parts of a decision; {@code asked} is called only for a denial. */
   public void report(Decision decision, Supplier<DeniedRequest> asked) {
     if (isOff() || decision.allowed()) {
       return;
@@ -219,10 +201,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * Reports a request whose cost exceeds the burst of its limit. The transaction's own cost is
-   * ignored.
-   */
+  /** Reports a cost above the burst; the transaction's own cost is ignored. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(
@@ -288,11 +267,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * The last denials of each id of a limit: at most {@link #MOST_OF_ONE} for one id, and {@link
-   * #MOST} in total. When the memory is full, the id whose last denial is oldest is removed.
-   * Thread-safe.
-   */
+  /** The last denials of each id; the id whose last denial is oldest is removed. Thread-safe. */
   static final class LastDenials {
 
     static final int MOST_OF_ONE = 10;

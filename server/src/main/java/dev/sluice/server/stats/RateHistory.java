@@ -42,10 +42,7 @@ public final class RateHistory implements AutoCloseable {
   /** How many seconds one step of the last day covers. */
   public static final int DAY_STEP_SECONDS = 300;
 
-  /**
-   * How many steps are kept for the last day. The newest step is incomplete; the others cover a
-   * day.
-   */
+  /** How many steps cover a day, and the newest, incomplete step. */
   public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
   /** The most limits with a history: the limits that decide first after startup. */
@@ -82,12 +79,7 @@ public final class RateHistory implements AutoCloseable {
     this(meters, InstantSource.system(), System::nanoTime);
   }
 
-  /**
-   * Makes a history.
-   *
-   * @param time the clock of the times that are shown
-   * @param nanos a monotonic clock for measuring, in nanoseconds
-   */
+  /** Makes a history; {@code time} is shown, {@code nanos} measures. */
   RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
     this.time = time;
@@ -186,11 +178,7 @@ public final class RateHistory implements AutoCloseable {
     return series;
   }
 
-  /**
-   * Returns the counts of the last {@link #SECONDS} whole seconds.
-   *
-   * @return the counts of limits with decisions since startup, sorted by name
-   */
+  /** Returns the counts of the last {@link #SECONDS} whole seconds, sorted by name. */
   public synchronized List<Rates> rates(Predicate<String> which) {
     List<Rates> all = new ArrayList<>();
     byLimit.forEach(
@@ -268,10 +256,7 @@ public final class RateHistory implements AutoCloseable {
       this.outcome = outcome;
     }
 
-    /**
-     * Clears the oldest counts; {@code step} is the new step of the day, or -1 if no new step
-     * begins.
-     */
+    /** Clears the oldest counts; {@code step} is a new step of the day, -1 for none. */
     void begin(int second, int step) {
       if (ring != null) {
         minute -= ring[second];
@@ -282,10 +267,7 @@ public final class RateHistory implements AutoCloseable {
       }
     }
 
-    /**
-     * Returns the sum of the counts of {@code steps} steps of the day; {@code step} is the last of
-     * them.
-     */
+    /** Returns the sum over {@code steps} steps of the day, up to {@code step}. */
     long sum(int step, int steps) {
       long sum = 0;
       for (int i = 0; day != null && i < steps; i++) {
@@ -357,10 +339,7 @@ public final class RateHistory implements AutoCloseable {
     }
   }
 
-  /**
-   * The outcome of a spend. A spend with the outcome {@link #ALLOWED} can also count as {@link
-   * #NEW_BUCKETS}.
-   */
+  /** The outcome of a spend. {@link #ALLOWED} can also count as {@link #NEW_BUCKETS}. */
   public enum SpendOutcome {
     /** The spend was allowed. */
     ALLOWED("allowed"),
@@ -379,10 +358,7 @@ public final class RateHistory implements AutoCloseable {
       this.label = label;
     }
 
-    /**
-     * Returns the value of the meter's label {@code decision} for this outcome; empty if the meter
-     * has no such label.
-     */
+    /** Returns the label {@code decision} of the meter; empty if the meter has none. */
     String label() {
       return label;
     }

@@ -29,10 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TopDenied implements LimiterObserver {
 
-  /**
-   * The length of a window in which denials are counted. The last complete window and the current
-   * window are reported together.
-   */
+  /** A window of counts. The last complete and the current window are reported together. */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
   /** How many ids of a limit are reported. */
@@ -85,10 +82,7 @@ public final class TopDenied implements LimiterObserver {
         : byLimit.get(limit);
   }
 
-  /**
-   * Returns the ids that were denied most, by the limit's name, the most denied first. Limits
-   * without denials are missing.
-   */
+  /** Returns the ids denied most by limit, the most denied first; only limits with denials. */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
     byLimit.forEach(
@@ -101,12 +95,7 @@ public final class TopDenied implements LimiterObserver {
     return top;
   }
 
-  /**
-   * The number of denials of an id, as a range.
-   *
-   * @param atLeast the lowest possible number of denials, 0 or more
-   * @param atMost the highest possible number of denials
-   */
+  /** The number of denials of an id, as a range. */
   public record Denied(String id, long atLeast, long atMost) {}
 
   /** The current window of a limit, and the previous window. */
@@ -152,10 +141,7 @@ public final class TopDenied implements LimiterObserver {
           .toList();
     }
 
-    /**
-     * Adds the estimates of one window. An id without a counter in the other window can have
-     * uncounted denials in that window.
-     */
+    /** Adds one window; an id without a counter in the other can have uncounted denials. */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
         sums.merge(

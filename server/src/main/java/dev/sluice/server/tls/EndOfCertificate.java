@@ -52,12 +52,7 @@ public final class EndOfCertificate implements AutoCloseable {
     this.told = clock.instant();
   }
 
-  /**
-   * Starts an hourly check, which runs until {@link #close}.
-   *
-   * @param current returns the certificate in use; must not block
-   * @param lasting wraps the task so that no exception ends the task
-   */
+  /** Starts an hourly check; {@code lasting} wraps the task so that no exception ends it. */
   public static EndOfCertificate watch(
       TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
     EndOfCertificate watch =

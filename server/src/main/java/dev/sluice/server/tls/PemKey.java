@@ -24,10 +24,7 @@ import java.util.regex.Pattern;
  * under the tag [0].
  */
 
-/**
- * A private key as PEM without a password: PKCS #8, or the older forms PKCS #1 (RSA) and SEC 1
- * (EC). Stateless.
- */
+/** A private key as PEM without a password: PKCS #8, PKCS #1 (RSA) or SEC 1 (EC). */
 public final class PemKey {
 
   private static final Pattern BLOCK =
@@ -47,12 +44,7 @@ public final class PemKey {
 
   private PemKey() {}
 
-  /**
-   * Reads the first RSA or EC key in the content of a PEM file.
-   *
-   * @throws InvalidKeyException if there is no usable key; the message says what was found and what
-   *     to do
-   */
+  /** Reads the first RSA or EC key of a PEM file; a failure says what to do. */
   public static PrivateKey read(byte[] pem) throws InvalidKeyException {
     Matcher block = BLOCK.matcher(new String(pem, StandardCharsets.ISO_8859_1));
     if (!block.find()) {

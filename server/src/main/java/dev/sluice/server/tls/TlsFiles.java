@@ -248,10 +248,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
     }
   }
 
-  /**
-   * A PEM file with the authorities that sign client certificates, and whether every client must
-   * send a certificate.
-   */
+  /** A PEM file of authorities, and whether every client must send a certificate. */
   public record ClientCertificates(Path authorities, boolean required) {}
 
   /** Reads certificates in PEM. Stateless. */
@@ -259,12 +256,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
 
     private PemCertificates() {}
 
-    /**
-     * Reads all certificates in the content of a PEM file, in their order.
-     *
-     * @throws CertificateException if there is no certificate, or a certificate is damaged; the
-     *     message says what to do
-     */
+    /** Reads all certificates of a PEM file, in order; a failure says what to do. */
     public static List<X509Certificate> read(byte[] pem) throws CertificateException {
       List<X509Certificate> found;
       try {

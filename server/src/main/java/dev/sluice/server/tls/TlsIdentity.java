@@ -138,11 +138,7 @@ public final class TlsIdentity {
     }
   }
 
-  /**
-   * Trusts the same client certificates as the JDK. If a certificate is refused, this class gives
-   * the reason to the native library (OpenSSL). Without a reason, OpenSSL would send the client the
-   * alert "internal error", which looks like a fault of the server. Thread-safe.
-   */
+  /** Trusts as the JDK does, and gives OpenSSL the reason of a refusal. Thread-safe. */
   static final class ClientTrust extends X509ExtendedTrustManager {
 
     // OpenSSL's codes (x509_vfy.h) for the alerts unknown_ca and unsupported_certificate.
@@ -189,10 +185,7 @@ public final class TlsIdentity {
       }
     }
 
-    /**
-     * Returns OpenSSL's code for a refusal; 0 if OpenSSL can find the reason in the exception
-     * itself, for example for an expired certificate.
-     */
+    /** Returns OpenSSL's code for a refusal; 0 if OpenSSL finds the reason itself. */
     private static int reason(CertificateException failure) {
       boolean isPlain = true;
       for (Throwable one = failure; one != null; one = one.getCause()) {
