@@ -21,6 +21,7 @@ import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.RefusedException.NotReadyException;
+import dev.sluice.server.http.DecisionStream.DecisionsResource;
 import dev.sluice.server.http.HttpFailures.EarlyAnswers;
 import dev.sluice.server.http.JsonResource.ActResource;
 import dev.sluice.server.http.JsonResource.ReservationsResource;
