@@ -45,10 +45,7 @@ record Answer(
         nowNanos);
   }
 
-  /**
-   * Returns the answer to a spend or check while a penalty is in force: only a cost of 0 is
-   * allowed. The wait lasts until the penalty has ended and the bucket has enough tokens.
-   */
+  /** Returns the answer during a penalty: only a cost of 0 is allowed before its end. */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();

@@ -155,9 +155,7 @@ final class Debts {
     return false;
   }
 
-  /**
-   * Forgives the debts of several buckets, if all can be forgiven; otherwise the call stays denied.
-   */
+  /** Forgives several buckets' debts if all can be forgiven; else the call stays denied. */
   private CompletionStage<List<Reading>> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
     List<Reading> forgiven = new ArrayList<>(found);
@@ -239,10 +237,7 @@ final class Debts {
     return aheadNanos > depthNanos && aheadNanos - skewNanos.getAsLong() > depthNanos;
   }
 
-  /**
-   * Returns whether one charge can both forgive the debt and spend. If the depth includes waits or
-   * declared debts, forgiving and spending need two charges.
-   */
+  /** Returns whether one charge can both forgive the debt and spend. */
   private static boolean spendsToo(Charge charge, long depthNanos) {
     return charge.op() == Op.SPEND && charge.offsetNanos() == depthNanos;
   }

@@ -116,10 +116,7 @@ final class EffectiveQuota {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
   }
 
-  /**
-   * Returns one part per quota of a limit with several quotas, the longest period first; empty for
-   * a limit with one quota.
-   */
+  /** Returns one part per quota, the longest period first; empty for one quota. */
   List<EffectiveQuota> parts() {
     return parts;
   }

@@ -4,6 +4,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.LimiterObserver.Spent;
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.Plan.Looked;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Present;

@@ -76,10 +76,7 @@ final class FailureRules {
       return byLimit.getOrDefault(transaction.name().name(), otherwise).during(processesNow);
     }
 
-    /**
-     * Returns the decision of each transaction; throws the failure if a transaction's rule is
-     * {@link FailureRule#fail}.
-     */
+    /** Returns the decisions; throws the failure for a {@link FailureRule#fail}. */
     List<Decision> decide(Plan plan, StoreException failure) {
       if (!plan.isUpToOfSeveral()) {
         return decided(plan, failure);
@@ -165,10 +162,7 @@ final class FailureRules {
       return now == null ? null : new Present(share(transaction, now.quota()), now.debt());
     }
 
-    /**
-     * Returns the charges for the buckets in this process's memory. If a rule denies a transaction
-     * of the plan, the charges only read the buckets.
-     */
+    /** Returns the charges for the buckets in this process's memory. */
     private List<Charge> charges(Plan plan, StoreException failure, long nowNanos) {
       if (plan.act() != Act.CHECK && plan.act() != Act.SPEND) {
         throw failure;

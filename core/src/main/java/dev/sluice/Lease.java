@@ -137,10 +137,7 @@ public final class Lease implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /**
-     * Takes new tokens. The store's time-out includes the wait for another thread that takes new
-     * tokens for this share.
-     */
+    /** Takes new tokens. The store's time-out includes the wait for another thread of the share. */
     boolean renew() {
       BucketStore call = engine.store().blockingCall();
       lock.lock();
@@ -185,10 +182,7 @@ public final class Lease implements AutoCloseable {
       return left == found || (left > 0 && spend(call, now, one, quota) == 1);
     }
 
-    /**
-     * Spends all of the transaction's tokens or none. Returns the number of tokens spent; after a
-     * denial, the number of tokens in the bucket.
-     */
+    /** Spends all of the transaction's tokens or none. */
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.unpenalized(now, Act.SPEND, transaction);

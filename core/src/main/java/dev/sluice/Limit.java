@@ -170,10 +170,7 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /**
-     * Returns whether some ids have an override or a penalty, which {@link #effective} does not
-     * include.
-     */
+    /** Whether some ids have an override or a penalty, which {@link #effective} lacks. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }

@@ -24,10 +24,7 @@ import org.jspecify.annotations.Nullable;
  * decides instead, in the order of the spends.
  */
 
-/**
- * Decides a series of spends from one limit, on a memory store, without allocating decisions. For
- * use by one thread.
- */
+/** Decides a series of spends in memory without allocating decisions. For one thread. */
 final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, LimiterObserver.Spent {
 
   private static final byte[] NONE = {};

@@ -3,6 +3,7 @@ package dev.sluice;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.LimiterObserver.Act;
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Reservation.Settlement;

@@ -8,8 +8,10 @@ import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.LimitName;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.concurrent.locks.LockSupport;
 import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
@@ -28,10 +30,7 @@ record PendingAcquire(
     long askedNanos,
     LimiterObserver observer) {
 
-  /**
-   * The shortest time between two checks of the clock. A parked thread can wake too early, since
-   * this clock can run slower than the system's clock.
-   */
+  /** The shortest time between two checks of the clock. */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
   /** Throws if the calling thread was interrupted, before any token is taken. */
@@ -163,5 +162,44 @@ record PendingAcquire(
         limits.forEach(limit -> observer.waited(limit, ending, waitedNanos));
       }
     }
+  }
+
+  /**
+   * Blocks and wakes the threads of callers; a simulator has its own implementation. Thread-safe.
+   */
+  interface Parking {
+
+    Parking OF_THREADS =
+        new Parking() {
+          @Override
+          public <T> T await(CompletableFuture<T> future)
+              throws InterruptedException, ExecutionException {
+            return future.get();
+          }
+
+          @Override
+          public Runnable wakeUp() {
+            Thread caller = Thread.currentThread();
+            return () -> LockSupport.unpark(caller);
+          }
+
+          @Override
+          public void park(Object why, long nanos) {
+            LockSupport.parkNanos(why, nanos);
+          }
+        };
+
+    <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
+
+    /** Returns a task with which any thread can wake up the calling thread from {@link #park}. */
+    Runnable wakeUp();
+
+    /**
+     * Blocks the calling thread until it is woken up or interrupted, or until the time is over. Can
+     * return earlier.
+     *
+     * @param why the object that thread dumps show as the reason
+     */
+    void park(Object why, long nanos);
   }
 }

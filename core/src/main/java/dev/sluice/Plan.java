@@ -452,10 +452,7 @@ record Plan(
     return folded;
   }
 
-  /**
-   * Returns the operation to report to the observer for one transaction. In a denied batch, a
-   * transaction that would have been allowed was only checked.
-   */
+  /** Returns the operation to report to the observer for one transaction. */
   Act actOn(Decision part, Decision whole) {
     return act == Act.SPEND && whole.denied() && part.allowed() ? Act.CHECK : act;
   }

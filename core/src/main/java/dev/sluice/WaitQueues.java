@@ -58,10 +58,7 @@ import org.jspecify.annotations.Nullable;
  * than later callers.
  */
 
-/**
- * The queues of callers that wait until the tokens that they have taken refill. Thread-safe; the
- * lock is held briefly.
- */
+/** Queues of callers that wait for taken tokens to refill. Thread-safe; locks only briefly. */
 final class WaitQueues {
 
   /** The approximate maximum of waiting places; at the maximum, no further caller can wait. */
@@ -137,9 +134,7 @@ final class WaitQueues {
       this.nowNanos = nowNanos;
     }
 
-    /**
-     * Returns the time from the decision until the tokens have refilled; 0 if no wait is needed.
-     */
+    /** Returns the time until the tokens have refilled; 0 if no wait is needed. */
     long waitNanos() {
       return Math.max(endNanos - nowNanos - offsetNanos, 0);
     }
@@ -295,9 +290,7 @@ final class WaitQueues {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /**
-   * Releases the callers whose turn has come; {@code isAlarm} marks a call on an alarm's thread.
-   */
+  /** Releases callers whose turn has come; {@code isAlarm} marks an alarm's thread. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // ring(), which set this alarm, is still running and reads the clock again

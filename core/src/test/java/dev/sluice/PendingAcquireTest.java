@@ -4,6 +4,7 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.WaitQueues.Place;
 import dev.sluice.WaitQueues.Turn;
 import dev.sluice.gcra.Quota;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.WaitQueues.LastRefundTimes;
 import java.util.ArrayList;
 import java.util.List;

@@ -23,10 +23,7 @@ final class AcmeFormats {
 
   private AcmeFormats() {}
 
-  /**
-   * The format of a DNS name without a wildcard that has at least two labels and ends in a known
-   * public suffix.
-   */
+  /** A DNS name without a wildcard, of two or more labels and a known public suffix. */
   record Domain(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
     @Override
@@ -50,10 +47,7 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /**
-     * Matches a text that looks like an IPv6 address: hexadecimal groups of any length, optionally
-     * followed by a zone.
-     */
+    /** Looks like an IPv6 address: hexadecimal groups of any length, perhaps a zone. */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -69,10 +63,7 @@ final class AcmeFormats {
           : domain.canonical(text, strictness);
     }
 
-    /**
-     * Returns whether a text is an IP address or looks like one. Error messages describe a text
-     * that looks like an IP address as an invalid IP address, not as an invalid domain.
-     */
+    /** Whether a text is or resembles an IP address, and so is no invalid domain. */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
     }
@@ -110,9 +101,7 @@ final class AcmeFormats {
           : domain.canonical(text, strictness);
     }
 
-    /**
-     * Returns a wildcard name directly under a public suffix; throws for any other wildcard name.
-     */
+    /** Returns a wildcard directly under a public suffix; throws for any other. */
     private String wildcard(String below, Strictness strictness) {
       String name = WILDCARD + domain.canonical(below, strictness);
       if (!widened(name).equals(name)) {
@@ -191,10 +180,7 @@ final class AcmeFormats {
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /**
-     * Returns the range of an address. Throws if the address is not the lowest address of the
-     * range, since the override would seem to apply to this one address.
-     */
+    /** Returns an address's range; throws if the address is not the lowest of it. */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {

@@ -201,10 +201,7 @@ public final class AcmeTransactions {
         limits.get(), AcmeLimit.LIMIT_OVERRIDE_REQUESTS_PER_IP_ADDRESS, AcmeIds.ipAddress(client));
   }
 
-  /**
-   * Returns the distinct identifiers, without wildcards, for which the client of an order must be
-   * authorized.
-   */
+  /** Returns the distinct identifiers to authorize, without wildcards. */
   private static SortedSet<Identifier> authorized(Collection<Identifier> identifiers) {
     SortedSet<Identifier> authorized = new TreeSet<>();
     identifiers.forEach(identifier -> authorized.add(identifier.authorized()));

@@ -125,10 +125,7 @@ public final class BucketKeys {
     return address == null ? domainOrAddress : Identifier.rangeOf(address);
   }
 
-  /**
-   * Checks an id, and returns the bucket key with the canonical id. Also accepts an id that
-   * consists of an account alone, as in overrides.
-   */
+  /** Checks an id, and returns its key; also accepts an account alone, for overrides. */
   private String key(AcmeLimit limit, String id) {
     var name = catalogue.get(limit.limitName());
     boolean accountOnly = BY_ACCOUNT_AND_DOMAIN.contains(limit) && id.indexOf(':') < 0;

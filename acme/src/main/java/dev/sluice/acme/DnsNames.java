@@ -96,9 +96,7 @@ final class DnsNames {
     }
   }
 
-  /**
-   * Throws for a label with "--" in third place, unless the label is valid punycode ({@code xn--}).
-   */
+  /** Throws for a label with "--" in third place, unless it is valid punycode ({@code xn--}). */
   private static void requireInternational(String label, String text, String what) {
     if (!label.startsWith("xn--")) {
       throw invalid(
@@ -120,10 +118,7 @@ final class DnsNames {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /**
-   * Throws if a name does not end in a known public suffix. In strict mode, also throws if the name
-   * is itself a public suffix.
-   */
+  /** Throws for a name without a known public suffix; in strict mode, also for a suffix. */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

@@ -112,17 +112,12 @@ public final class Identifier implements Comparable<Identifier> {
     return isWildcard() ? new Identifier(Type.DNS, value.substring(WILDCARD.length()), null) : this;
   }
 
-  /**
-   * Returns the domain or range under which certificates are counted: the registered name of a DNS
-   * name, or the /32 or /64 range of an address.
-   */
+  /** Returns where certificates are counted: a registered name, or a /32 or /64 range. */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
   }
 
-  /**
-   * Returns the range in CIDR notation: the /32 of an IPv4 address, or the /64 of an IPv6 address.
-   */
+  /** Returns the range in CIDR notation: an IPv4 address's /32, or an IPv6 address's /64. */
   static String rangeOf(IpAddress address) {
     return address.isIpv4() ? address + "/32" : address.prefix(64) + "/64";
   }

@@ -175,10 +175,7 @@ public final class PublicSuffixes {
     return "public suffix list of " + publishedAt;
   }
 
-  /**
-   * Contains the bundled list of about 10,000 rules. The list is read at the first use of this
-   * class.
-   */
+  /** The bundled list of about 10,000 rules, read at the first use of this class. */
   private static final class Bundled {
     static final PublicSuffixes LIST = read();
 

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.server.base.Json;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireRequest;
 import dev.sluice.wire.WireTransaction;
-import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
+import java.nio.charset.StandardCharsets;
 import java.time.DateTimeException;
 import java.time.Instant;
+import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,7 +35,6 @@ record ActAnswer(
     String message,
     @Nullable Instant penaltyUntil) {
 
-  private static final JsonFactory JSON = new JsonFactory();
   private static final WireTransaction NONE = new WireTransaction(null, null, null, null);
   private static final String RESET = "{\"reset\":true}";
 
@@ -57,13 +52,9 @@ record ActAnswer(
   }
 
   private static ActAnswer of(Decision decision, WireRequest request) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JSON.createGenerator(text)) {
-      DecisionWriter.write(decision, request, json);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the JSON is written to memory
-    }
-    return parse(text.toString());
+    return parse(
+        Json.written(json -> DecisionWriter.write(decision, request, json))
+            .toString(StandardCharsets.UTF_8));
   }
 
   /**
@@ -72,49 +63,27 @@ record ActAnswer(
    * @throws IllegalArgumentException if the text is not a decision
    */
   static ActAnswer parse(String json) {
-    Long taken = null;
-    Boolean allowed = null;
-    long remaining = 0;
-    Long burst = null;
-    long retryInNanos = 0;
-    long resetInNanos = 0;
-    String message = "";
-    Instant penaltyUntil = null;
-    try (JsonParser parser = JSON.createParser(json)) {
-      if (parser.nextToken() != JsonToken.START_OBJECT) {
-        throw new IllegalArgumentException("no object");
-      }
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        String field = parser.currentName();
-        JsonToken value = parser.nextToken();
-        switch (field) {
-          case "allowed", "reset" -> allowed = parser.getBooleanValue();
-          case "taken" -> taken = parser.getLongValue();
-          case "remaining" -> remaining = parser.getLongValue();
-          case "burst" -> burst = value == JsonToken.VALUE_NULL ? null : parser.getLongValue();
-          case "retryInNanos" -> retryInNanos = parser.getLongValue();
-          case "resetInNanos" -> resetInNanos = parser.getLongValue();
-          case "message" -> message = SafeText.printable(parser.getText());
-          case "penaltyUntil" -> penaltyUntil = Instant.parse(parser.getText());
-          default -> parser.skipChildren();
-        }
-      }
-    } catch (IOException | DateTimeException e) {
-      throw new IllegalArgumentException(e);
-    }
-    if (allowed == null) {
+    Map<String, Object> answer = ServerClient.parsed(json);
+    if (answer == null
+        || !(answer.getOrDefault("allowed", answer.get("reset")) instanceof Boolean allowed)) {
       throw new IllegalArgumentException("no decision");
     }
-    return new ActAnswer(
-        json.strip(),
-        taken,
-        allowed,
-        remaining,
-        burst,
-        retryInNanos,
-        resetInNanos,
-        message,
-        penaltyUntil);
+    Object message = answer.getOrDefault("message", "");
+    Object until = answer.get("penaltyUntil");
+    try {
+      return new ActAnswer(
+          json.strip(),
+          (Long) answer.get("taken"),
+          allowed,
+          (Long) answer.getOrDefault("remaining", 0L),
+          (Long) answer.get("burst"),
+          (Long) answer.getOrDefault("retryInNanos", 0L),
+          (Long) answer.getOrDefault("resetInNanos", 0L),
+          SafeText.printable((String) message),
+          until == null ? null : Instant.parse((String) until));
+    } catch (ClassCastException | DateTimeException e) {
+      throw new IllegalArgumentException(e);
+    }
   }
 
   /**

@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.cli.StorageOptions.StorePasswordOptions;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -15,7 +16,6 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -30,10 +30,9 @@ import picocli.CommandLine.Parameters;
  * bucket, on a running server or directly in a store.
  */
 @Command
-final class ActCommand implements Callable<Integer> {
+final class ActCommand extends ConsoleCommand {
 
   private final Act act;
-  private final Console console;
 
   @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
   private String limit = "";
@@ -74,13 +73,12 @@ final class ActCommand implements Callable<Integer> {
 
   @Mixin private JsonOption json = new JsonOption();
 
-  private ActCommand(Act act, Console console) {
+  private ActCommand(Act act) {
     this.act = act;
-    this.console = console;
   }
 
   static CommandLine commandLine(Act act, Console console) {
-    CommandLine command = new CommandLine(new ActCommand(act, console));
+    CommandLine command = console.lineOf(new ActCommand(act));
     String name = act.name().toLowerCase(Locale.ROOT);
     String denied =
         act == Act.REFUND
@@ -213,13 +211,7 @@ final class ActCommand implements Callable<Integer> {
    * one operation, so it would forgive the debt at every run. Thread-safe; blocks if the wrapped
    * store blocks.
    */
-  static final class UnforgivingStore implements BucketStore {
-
-    private final BucketStore store;
-
-    UnforgivingStore(BucketStore store) {
-      this.store = store;
-    }
+  record UnforgivingStore(BucketStore store) implements BucketStore {
 
     @Override
     public List<Reading> charge(List<Charge> charges) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.Decision;
 import dev.sluice.Limit;
 import dev.sluice.cli.CertifyTarget.Answer;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.RecordedSteps.Recording;
 import dev.sluice.cli.RecordedSteps.Run;
@@ -13,18 +12,17 @@ import dev.sluice.cli.RecordedSteps.Step;
 import dev.sluice.cli.ServerClientOptions.Tls;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.server.base.Json;
 import io.lettuce.core.RedisURI;
-import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.net.URI;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
 import java.util.SplittableRandom;
-import java.util.concurrent.Callable;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -76,7 +74,7 @@ import picocli.CommandLine.Parameters;
       "  sluice certify grpc://127.0.0.1:8081 --domain edge",
       "  sluice certify http://127.0.0.1:8080 --limit LoginsPerIPAddress --json"
     })
-final class CertifyCommand implements Callable<Integer> {
+final class CertifyCommand extends ConsoleCommand {
 
   private static final Quota SLOW = Quota.per(8, Duration.ofDays(1));
   private static final Duration SLOW_REFILL = Duration.ofHours(1);
@@ -89,7 +87,6 @@ final class CertifyCommand implements Callable<Integer> {
   private static final int LARGEST_PORT = 65_535;
   private static final long MOST_AT_ONCE = 1_000;
 
-  private final Console console;
   private final SplittableRandom random = new SplittableRandom();
   private final Set<String> used = new HashSet<>();
   private final List<Check> checks = new ArrayList<>();
@@ -125,14 +122,15 @@ final class CertifyCommand implements Callable<Integer> {
   @Option(names = "--json", description = "Print the report as JSON.")
   private boolean asJson;
 
-  CertifyCommand(Console console) {
-    this.console = console;
-  }
-
   /**
    * The outcome of a check; passed is null if the protocol or the limit does not support the check.
    */
-  private record Check(String name, @Nullable Boolean passed, String detail) {}
+  private record Check(String name, @Nullable Boolean passed, String detail) {
+
+    String word() {
+      return passed == null ? "skipped" : passed ? "passed" : "FAILED";
+    }
+  }
 
   /** Thrown if the limiter's answer fails a check. */
   private static final class BrokenException extends RuntimeException {
@@ -430,34 +428,27 @@ final class CertifyCommand implements Callable<Integer> {
   private String text(boolean passed) {
     StringBuilder text = new StringBuilder();
     for (Check one : checks) {
-      String word = one.passed == null ? "skipped" : one.passed ? "passed" : "FAILED";
       text.append(
-          "%-8s%s%s%n".formatted(word, one.name, one.detail.isEmpty() ? "" : ": " + one.detail));
+          "%-8s%s%s%n"
+              .formatted(one.word(), one.name, one.detail.isEmpty() ? "" : ": " + one.detail));
     }
     return text + (passed ? "the limiter passes" : "the limiter does not pass");
   }
 
   private String json(boolean passed) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = new JsonFactory().createGenerator(text)) {
-      json.writeStartObject();
-      json.writeStringField("target", shownTarget());
-      json.writeBooleanField("passed", passed);
-      json.writeArrayFieldStart("checks");
-      for (Check one : checks) {
-        json.writeStartObject();
-        json.writeStringField("name", one.name);
-        json.writeStringField(
-            "outcome", one.passed == null ? "skipped" : one.passed ? "passed" : "failed");
-        json.writeStringField("detail", one.detail);
-        json.writeEndObject();
-      }
-      json.writeEndArray();
-      json.writeEndObject();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the target is in memory
-    }
-    return text.toString();
+    byte[] report =
+        Json.object(
+            json ->
+                json.put("target", shownTarget())
+                    .put("passed", passed)
+                    .putEach(
+                        "checks",
+                        checks,
+                        (check, one) ->
+                            one.put("name", check.name)
+                                .put("outcome", check.word().toLowerCase(Locale.ROOT))
+                                .put("detail", check.detail)));
+    return new String(report, StandardCharsets.UTF_8);
   }
 
   /** Reads the target, the token and the certificates once, for the connections of all threads. */

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import picocli.AutoComplete;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -12,6 +12,7 @@ import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code sluice completion}: prints a script that completes commands and options. */
 @Command(
@@ -23,21 +24,16 @@ import picocli.CommandLine.Parameters;
       "  source <(sluice completion zsh)",
       "  sluice completion fish | source"
     })
-final class CompletionCommand implements Callable<Integer> {
-
-  private final Console console;
-  private final CommandLine root;
+final class CompletionCommand extends ConsoleCommand {
 
   @Parameters(paramLabel = "SHELL", description = "One of ${COMPLETION-CANDIDATES}.")
   private Shell shell = Shell.bash;
 
-  CompletionCommand(Console console, CommandLine root) {
-    this.console = console;
-    this.root = root;
-  }
+  @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
   public Integer call() {
+    CommandLine root = spec.root().commandLine();
     if (shell == Shell.fish) {
       console.line("# Load it with: sluice completion fish | source");
       FishCompletion.of(root).forEach(console::line);

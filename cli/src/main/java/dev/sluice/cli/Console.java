@@ -10,13 +10,17 @@ import java.io.OutputStreamWriter;
 import java.io.PrintWriter;
 import java.nio.charset.StandardCharsets;
 import java.util.Locale;
+import java.util.concurrent.Callable;
+import picocli.CommandLine;
+import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
+import picocli.CommandLine.Spec;
 
 /**
  * The streams of a command. Standard output is buffered, and is only for results; messages for
  * people go to standard error. Not thread-safe.
  */
-final class Console {
+record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerminal) {
 
   private static final int BUFFER = 1 << 16;
   // The launcher sets both properties, since a JVM cannot detect whether one stream is a terminal.
@@ -26,28 +30,12 @@ final class Console {
   private static final int USUAL_WIDTH = 80;
   private static final int LEAST_WIDTH = 40;
 
-  private final InputStream in;
-  private final OutputStream out;
-  private final PrintWriter err;
-  private final boolean terminal;
-
   Console(InputStream in, OutputStream out, OutputStream err) {
-    this.in = in;
-    this.out = new BufferedOutputStream(out, BUFFER);
-    this.terminal = Boolean.getBoolean(TERMINAL);
-    this.err = new PrintWriter(new OutputStreamWriter(err, StandardCharsets.UTF_8), true);
-  }
-
-  InputStream in() {
-    return in;
-  }
-
-  OutputStream out() {
-    return out;
-  }
-
-  boolean isTerminal() {
-    return terminal;
+    this(
+        in,
+        new BufferedOutputStream(out, BUFFER),
+        new PrintWriter(new OutputStreamWriter(err, StandardCharsets.UTF_8), true),
+        Boolean.getBoolean(TERMINAL));
   }
 
   /** Returns how many characters fit on a line of the terminal. */
@@ -55,8 +43,13 @@ final class Console {
     return Math.max(Integer.getInteger(COLUMNS, USUAL_WIDTH), LEAST_WIDTH);
   }
 
-  PrintWriter err() {
-    return err;
+  <C extends ConsoleCommand> C given(C command) {
+    command.console = this;
+    return command;
+  }
+
+  CommandLine lineOf(ConsoleCommand command) {
+    return new CommandLine(given(command));
   }
 
   void line(String text) {
@@ -107,6 +100,26 @@ final class Console {
     /** Whether to print sentences instead of JSON: on a terminal without {@code --json}. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
+    }
+  }
+
+  /** A command that writes to a console. */
+  abstract static class ConsoleCommand implements Callable<Integer> {
+
+    private static final OutputStream NOWHERE = OutputStream.nullOutputStream();
+
+    // Set before the command is called, like its options.
+    Console console = new Console(InputStream.nullInputStream(), NOWHERE, NOWHERE);
+  }
+
+  /** A command that has only subcommands. */
+  abstract static class CommandGroup implements Runnable {
+
+    @Spec private CommandSpec spec = CommandSpec.create();
+
+    @Override
+    public final void run() {
+      throw UsageErrors.commandMissing(spec);
     }
   }
 }

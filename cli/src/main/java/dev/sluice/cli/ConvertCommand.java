@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.rules.RuleBook;
@@ -17,7 +18,6 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
@@ -47,11 +47,9 @@ import picocli.CommandLine.Parameters;
       "  sluice convert envoy-ratelimit config/*.yaml --out converted",
       "  sluice lint --limits converted/limits.yml --rules converted/rules.yml"
     })
-final class ConvertCommand implements Callable<Integer> {
+final class ConvertCommand extends ConsoleCommand {
 
   private static final String ENVOY_RATELIMIT = "envoy-ratelimit";
-
-  private final Console console;
 
   @Parameters(
       index = "0",
@@ -72,10 +70,6 @@ final class ConvertCommand implements Callable<Integer> {
       defaultValue = ".",
       description = "The folder for the new files; no file is replaced (${DEFAULT-VALUE}).")
   private Path out = Path.of(".");
-
-  ConvertCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.LimitFileOptions.TokensOption;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -14,7 +15,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Option;
@@ -38,9 +38,7 @@ import picocli.CommandLine.Parameters;
       "  sluice diff limits.yml.old limits.yml",
       "  sluice diff --exit-code /etc/sluice new/"
     })
-final class DiffCommand implements Callable<Integer> {
-
-  private final Console console;
+final class DiffCommand extends ConsoleCommand {
 
   @Parameters(index = "0", paramLabel = "OLD", description = "The old file or folder.")
   private Path before = Path.of("");
@@ -50,10 +48,6 @@ final class DiffCommand implements Callable<Integer> {
 
   @Option(names = "--exit-code", description = "Exit with 1 if there are differences.")
   private boolean exitCode;
-
-  DiffCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

@@ -238,7 +238,6 @@ final class DoorOptions {
     return text == null ? null : address(option, text);
   }
 
-  /** Returns the URLs of all open doors, joined with "and". */
   String addresses(Service service) {
     String secure = tls.areSet() ? "s" : "";
     List<String> schemes = new ArrayList<>(List.of("http" + secure));
@@ -371,15 +370,18 @@ final class DoorOptions {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
       origins.forEach(origin -> checks.add(() -> origin(origin)));
-      trustedProxies.forEach(proxy -> checks.add(() -> clientAddress(List.of(proxy))));
-      checks.add(this::proxyHeader);
+      trustedProxies.forEach(
+          one -> checks.add(() -> DoorOptions.clientAddress(proxyHeader, List.of(one))));
+      if (trustedProxies.isEmpty()) {
+        checks.add(() -> DoorOptions.clientAddress(proxyHeader, trustedProxies));
+      }
       return checks;
     }
 
     ServerConfig.Http http(InetSocketAddress address) {
       return new ServerConfig.Http(
           address,
-          clientAddress(),
+          DoorOptions.clientAddress(proxyHeader, trustedProxies),
           hosts.stream().map(HttpOptions::host).collect(Collectors.toSet()),
           origins.stream().map(HttpOptions::origin).collect(Collectors.toSet()),
           requestLog);
@@ -403,37 +405,31 @@ final class DoorOptions {
       }
       return one;
     }
+  }
 
-    private ProxyHeader proxyHeader() {
-      String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
-      ProxyHeader header =
-          switch (name.toLowerCase(Locale.ROOT)) {
-            case USUAL_HEADER -> ProxyHeader.X_FORWARDED_FOR;
-            case "forwarded" -> ProxyHeader.FORWARDED;
-            default ->
-                throw new InputException(
-                    "--proxy-header: found %s, expected x-forwarded-for or forwarded"
-                        .formatted(SafeText.quote(name)));
-          };
-      if (proxyHeader != null && trustedProxies.isEmpty()) {
+  /** Returns how the client's address is found, by the options of these names. */
+  static ClientAddress clientAddress(@Nullable String proxyHeader, List<String> trustedProxies) {
+    String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
+    ProxyHeader header =
+        switch (name.toLowerCase(Locale.ROOT)) {
+          case USUAL_HEADER -> ProxyHeader.X_FORWARDED_FOR;
+          case "forwarded" -> ProxyHeader.FORWARDED;
+          default ->
+              throw new InputException(
+                  "--proxy-header: found %s, expected x-forwarded-for or forwarded"
+                      .formatted(SafeText.quote(name)));
+        };
+    if (trustedProxies.isEmpty()) {
+      if (proxyHeader != null) {
         throw new InputException("--proxy-header requires --trusted-proxies RANGE");
       }
-      return header;
+      return ClientAddress.direct();
     }
-
-    private ClientAddress clientAddress() {
-      return trustedProxies.isEmpty() ? ClientAddress.direct() : clientAddress(trustedProxies);
-    }
-
-    private ClientAddress clientAddress(List<String> proxies) {
-      ProxyHeader header = proxyHeader();
-      try {
-        return ClientAddress.behind(header, proxies.toArray(String[]::new));
-      } catch (IllegalArgumentException e) {
-        throw new InputException(
-            "--trusted-proxies: "
-                + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
-      }
+    try {
+      return ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "--trusted-proxies: " + String.valueOf(e.getMessage()).replace("trusted proxies: ", ""));
     }
   }
 
@@ -584,7 +580,6 @@ final class DoorOptions {
       return InputFiles.require("--tokens", tokens);
     }
 
-    /** Returns the settings of {@link #control}, without checking files. */
     ServerConfig.Control settings(boolean hasTable) {
       if (overrideStore != null && hasTable) {
         throw new InputException(

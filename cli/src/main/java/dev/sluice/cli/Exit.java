@@ -14,7 +14,6 @@ final class Exit {
   /** An internal error; EX_SOFTWARE in sysexits.h. */
   static final int BUG = 70;
 
-  /** The heap ran out of memory. */
   static final int OUT_OF_MEMORY = 71;
 
   private Exit() {}

@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.Transaction;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
@@ -24,7 +25,6 @@ import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -51,9 +51,7 @@ import picocli.CommandLine.Parameters;
       "  sluice explain-rule --limits limits.yml --rules rules.yml --domain edge \\",
       "       --entry generic_key=checkout --entry user=alice --hits 3"
     })
-final class ExplainRuleCommand implements Callable<Integer> {
-
-  private final Console console;
+final class ExplainRuleCommand extends ConsoleCommand {
 
   @Parameters(index = "0", arity = "0..1", paramLabel = "METHOD", description = "For example POST.")
   private @Nullable String method;
@@ -96,10 +94,6 @@ final class ExplainRuleCommand implements Callable<Integer> {
 
   @Option(names = "--hits", paramLabel = "N", description = "The hits of the descriptor (1).")
   private @Nullable Long hits;
-
-  ExplainRuleCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

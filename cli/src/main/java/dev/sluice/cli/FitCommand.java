@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
@@ -17,7 +18,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -44,14 +44,12 @@ import picocli.CommandLine.Parameters;
       "  sluice fit --limits limits.yml --rules rules.yml --limit LoginsPerClient \\",
       "       --never-deny 99.9%% --attack 2026-11-26T10:00..2026-11-26T11:00 access.log"
     })
-final class FitCommand implements Callable<Integer> {
+final class FitCommand extends ConsoleCommand {
 
   private static final Pattern PERCENT = Pattern.compile("([0-9]{1,3}(?:[.][0-9]{1,9})?)\\s*%");
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
   private static final List<Long> RATES =
       List.of(1L, 2L, 5L, 10L, 20L, 50L, 100L, 200L, 500L, 1000L, 2000L, 5000L, 10_000L);
-
-  private final Console console;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
   @Mixin private LogOptions log = new LogOptions();
@@ -105,10 +103,6 @@ final class FitCommand implements Callable<Integer> {
       paramLabel = "FILE|-",
       description = "Access logs, as for sluice replay; - is standard input.")
   private List<String> logs = new ArrayList<>();
-
-  FitCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

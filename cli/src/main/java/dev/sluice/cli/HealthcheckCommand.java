@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
 import java.io.IOException;
@@ -12,7 +13,6 @@ import java.nio.charset.StandardCharsets;
 import java.security.GeneralSecurityException;
 import java.security.SecureRandom;
 import java.security.cert.X509Certificate;
-import java.util.concurrent.Callable;
 import java.util.regex.Pattern;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLEngine;
@@ -38,13 +38,11 @@ import picocli.CommandLine.Option;
     },
     footerHeading = "%nExamples:%n",
     footer = {"  sluice healthcheck", "  sluice healthcheck --server https://127.0.0.1:8443"})
-final class HealthcheckCommand implements Callable<Integer> {
+final class HealthcheckCommand extends ConsoleCommand {
 
   private static final int PATIENCE_MILLIS = 2_000;
   private static final int STATUS_LINE = 64;
   private static final Pattern ALIVE = Pattern.compile("HTTP/1\\.1 200\\b.*");
-
-  private final Console console;
 
   @Option(
       names = "--server",
@@ -53,10 +51,6 @@ final class HealthcheckCommand implements Callable<Integer> {
       description =
           "The server's HTTP address; with https:// only TLS is tried (${DEFAULT-VALUE}).")
   private String server = DoorOptions.USUAL_HTTP;
-
-  HealthcheckCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

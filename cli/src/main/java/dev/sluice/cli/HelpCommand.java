@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Model.CommandSpec;
@@ -13,6 +13,7 @@ import picocli.CommandLine.Model.OptionSpec;
 import picocli.CommandLine.Model.PositionalParamSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
+import picocli.CommandLine.Spec;
 
 /** {@code sluice help COMMAND}: prints the same as {@code --help}. */
 @Command(
@@ -25,10 +26,7 @@ import picocli.CommandLine.Parameters;
       "  sluice help overrides add",
       "  sluice help --man | man -l -"
     })
-final class HelpCommand implements Callable<Integer> {
-
-  private final Console console;
-  private final CommandLine root;
+final class HelpCommand extends ConsoleCommand {
 
   @Parameters(
       arity = "0..*",
@@ -39,13 +37,11 @@ final class HelpCommand implements Callable<Integer> {
   @Option(names = "--man", description = "Print the manual page of all commands, for man(1).")
   private boolean man;
 
-  HelpCommand(Console console, CommandLine root) {
-    this.console = console;
-    this.root = root;
-  }
+  @Spec private CommandSpec spec = CommandSpec.create();
 
   @Override
   public Integer call() {
+    CommandLine root = spec.root().commandLine();
     if (man) {
       ManPage.of(root).forEach(console::line);
       return Exit.DONE;

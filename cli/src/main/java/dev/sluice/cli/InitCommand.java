@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
@@ -17,7 +18,6 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
 import java.util.List;
-import java.util.concurrent.Callable;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -38,9 +38,7 @@ import picocli.CommandLine.Parameters;
       "  sluice init",
       "  sluice init --limit CallsPerCustomer --id string --allow 100/1m limits.yml"
     })
-final class InitCommand implements Callable<Integer> {
-
-  private final Console console;
+final class InitCommand extends ConsoleCommand {
 
   @Parameters(
       index = "0",
@@ -67,10 +65,6 @@ final class InitCommand implements Callable<Integer> {
       paramLabel = "QUOTA",
       description = "The quota of each id: COUNT/PERIOD, or COUNT/PERIOD,burst=BURST.")
   private @Nullable String allow;
-
-  InitCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() throws IOException {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
 import dev.sluice.cli.LimitFileOptions.TokensOption;
@@ -15,7 +16,6 @@ import dev.sluice.yaml.Severity;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -44,9 +44,7 @@ import picocli.CommandLine.Parameters;
       "  sluice lint limits.yml --against limits.yml.old",
       "  sluice lint --strict --overrides overrides.yml"
     })
-final class LintCommand implements Callable<Integer> {
-
-  private final Console console;
+final class LintCommand extends ConsoleCommand {
 
   @Parameters(
       arity = "0..*",
@@ -76,10 +74,6 @@ final class LintCommand implements Callable<Integer> {
           "The limits or names in force until now: warns of each limit whose bucket keys change,"
               + " since all its buckets then start full. Repeatable.")
   private List<Path> before = List.of();
-
-  LintCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

@@ -11,8 +11,6 @@ import dev.sluice.replay.LogSource;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.rules.RuleBook;
-import dev.sluice.web.ClientAddress;
-import dev.sluice.web.ProxyHeader;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -97,7 +95,6 @@ final class LogOptions {
       description = "The header with the client's address: x-forwarded-for (default) or forwarded.")
   private @Nullable String proxyHeader;
 
-  /** Whether an option was given. */
   boolean isAskedFor() {
     return rules.file() != null
         || !counts.isEmpty()
@@ -110,7 +107,6 @@ final class LogOptions {
         || proxyHeader != null;
   }
 
-  /** Returns the limits, with the rule book or the limits of {@code --count}. */
   Limits limits(LimitFileOptions files) {
     if (rules.file() != null && !counts.isEmpty()) {
       throw new InputException("found both --rules and --count, expected one or the other");
@@ -124,7 +120,6 @@ final class LogOptions {
     return limits;
   }
 
-  /** Runs a replay with these options. */
   ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();
@@ -135,7 +130,9 @@ final class LogOptions {
           .window(window == null ? Duration.ofSeconds(5) : window())
           .strict(strict)
           .counts(counts)
-          .client(client(), trustedProxies.isEmpty() ? null : firstProxy())
+          .client(
+              DoorOptions.clientAddress(proxyHeader, trustedProxies),
+              trustedProxies.isEmpty() ? null : firstProxy())
           .skipStatus(Set.copyOf(new HashSet<>(skipped)))
           .costField(costField)
           .progress(lines -> progress.at(said(lines, sources, startNanos), share(sources)))
@@ -193,30 +190,6 @@ final class LogOptions {
 
   private String firstProxy() {
     return trustedProxies.get(0).split("/", 2)[0];
-  }
-
-  private ClientAddress client() {
-    if (trustedProxies.isEmpty()) {
-      if (proxyHeader != null) {
-        throw new InputException("--proxy-header requires --trusted-proxies RANGE");
-      }
-      return ClientAddress.direct();
-    }
-    String name = proxyHeader == null ? "x-forwarded-for" : proxyHeader.toLowerCase(Locale.ROOT);
-    ProxyHeader header =
-        switch (name) {
-          case "x-forwarded-for" -> ProxyHeader.X_FORWARDED_FOR;
-          case "forwarded" -> ProxyHeader.FORWARDED;
-          default ->
-              throw new InputException(
-                  "--proxy-header: found %s, expected x-forwarded-for or forwarded"
-                      .formatted(SafeText.quote(name)));
-        };
-    try {
-      return ClientAddress.behind(header, trustedProxies.toArray(String[]::new));
-    } catch (IllegalArgumentException e) {
-      throw new InputException("--trusted-proxies: " + e.getMessage());
-    }
   }
 
   private static double share(List<Source> sources) {

@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
+import dev.sluice.cli.CoveringCommand.KeyCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.ReloadCommand.RollbackCommand;
 import dev.sluice.cli.ViewCommand.LimitsView;
@@ -107,7 +108,7 @@ public final class Main {
    */
   static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());
-    Map<String, Supplier<CommandLine>> all = commands(console, root);
+    Map<String, Supplier<CommandLine>> all = commands(console);
     for (String name : needed(all.keySet(), args)) {
       root.addSubcommand(name, Objects.requireNonNull(all.get(name)).get());
     }
@@ -121,38 +122,37 @@ public final class Main {
         .setExecutionExceptionHandler((e, command, parsed) -> failed(e, console));
   }
 
-  /** Returns the commands by name, in the order of the help. */
-  private static Map<String, Supplier<CommandLine>> commands(Console console, CommandLine root) {
+  private static Map<String, Supplier<CommandLine>> commands(Console console) {
     Map<String, Supplier<CommandLine>> all = new LinkedHashMap<>();
     all.put("serve", () -> ServeCommand.commandLine(console));
-    all.put("init", () -> new CommandLine(new InitCommand(console)));
-    all.put("lint", () -> new CommandLine(new LintCommand(console)));
-    all.put("diff", () -> new CommandLine(new DiffCommand(console)));
-    all.put("reload", () -> new CommandLine(new ReloadCommand(console)));
-    all.put("rollback", () -> new CommandLine(new RollbackCommand(console)));
-    all.put("key", () -> new CommandLine(new KeyCommand(console)));
-    all.put("explain-rule", () -> new CommandLine(new ExplainRuleCommand(console)));
-    all.put("convert", () -> new CommandLine(new ConvertCommand(console)));
-    all.put("certify", () -> new CommandLine(new CertifyCommand(console)));
-    all.put("covering", () -> new CommandLine(new CoveringCommand(console)));
-    all.put("replay", () -> new CommandLine(new ReplayCommand(console)));
-    all.put("fit", () -> new CommandLine(new FitCommand(console)));
-    all.put("why", () -> new CommandLine(new WhyCommand(console)));
-    all.put("simulate", () -> new CommandLine(new SimulateCommand(console)));
+    all.put("init", () -> console.lineOf(new InitCommand()));
+    all.put("lint", () -> console.lineOf(new LintCommand()));
+    all.put("diff", () -> console.lineOf(new DiffCommand()));
+    all.put("reload", () -> console.lineOf(new ReloadCommand()));
+    all.put("rollback", () -> console.lineOf(new RollbackCommand()));
+    all.put("key", () -> console.lineOf(new KeyCommand()));
+    all.put("explain-rule", () -> console.lineOf(new ExplainRuleCommand()));
+    all.put("convert", () -> console.lineOf(new ConvertCommand()));
+    all.put("certify", () -> console.lineOf(new CertifyCommand()));
+    all.put("covering", () -> console.lineOf(new CoveringCommand()));
+    all.put("replay", () -> console.lineOf(new ReplayCommand()));
+    all.put("fit", () -> console.lineOf(new FitCommand()));
+    all.put("why", () -> console.lineOf(new WhyCommand()));
+    all.put("simulate", () -> console.lineOf(new SimulateCommand()));
     all.put("check", () -> ActCommand.commandLine(Act.CHECK, console));
     all.put("spend", () -> ActCommand.commandLine(Act.SPEND, console));
     all.put("refund", () -> ActCommand.commandLine(Act.REFUND, console));
     all.put("reset", () -> ActCommand.commandLine(Act.RESET, console));
-    all.put("limits", () -> new CommandLine(new LimitsView(console)));
-    all.put("stats", () -> new CommandLine(new StatsView(console)));
-    all.put("top", () -> new CommandLine(new TopView(console)));
-    all.put("healthcheck", () -> new CommandLine(new HealthcheckCommand(console)));
+    all.put("limits", () -> console.lineOf(new LimitsView()));
+    all.put("stats", () -> console.lineOf(new StatsView()));
+    all.put("top", () -> console.lineOf(new TopView()));
+    all.put("healthcheck", () -> console.lineOf(new HealthcheckCommand()));
     all.put("overrides", () -> OverridesCommand.commandLine(console));
     all.put("penalty", () -> PenaltyCommand.commandLine(console));
     all.put("store", () -> StoreCommand.commandLine(console));
     all.put("token", () -> TokenCommand.commandLine(console));
-    all.put("completion", () -> new CommandLine(new CompletionCommand(console, root)));
-    all.put("help", () -> new CommandLine(new HelpCommand(console, root)));
+    all.put("completion", () -> console.lineOf(new CompletionCommand()));
+    all.put("help", () -> console.lineOf(new HelpCommand()));
     return all;
   }
 

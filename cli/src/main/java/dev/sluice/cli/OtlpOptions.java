@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.internal.text.SafeText;
-import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import java.net.URI;
 import java.net.URLDecoder;
 import java.nio.charset.StandardCharsets;

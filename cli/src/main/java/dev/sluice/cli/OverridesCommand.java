@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.CommandGroup;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Console.OutputException;
 import dev.sluice.cli.ServerSettings.ListCommand;
 import dev.sluice.cli.ServerSettings.RemoveCommand;
@@ -35,7 +37,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -62,33 +63,23 @@ import picocli.CommandLine.Spec;
       "  sluice help overrides add"
     },
     synopsisSubcommandLabel = "COMMAND")
-final class OverridesCommand implements Runnable {
+final class OverridesCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/overrides";
 
-  @Spec private CommandSpec spec = CommandSpec.create();
-
-  private OverridesCommand() {}
-
   static CommandLine commandLine(Console console) {
     return new CommandLine(new OverridesCommand())
-        .addSubcommand(new DumpOverrides(console))
-        .addSubcommand(new MigrateTable(console))
-        .addSubcommand(new ImportOverrides(console))
-        .addSubcommand(new AddOverride(console))
-        .addSubcommand(new SetOverride(console))
-        .addSubcommand(new RemoveOverride(console))
-        .addSubcommand(new ListOverrides(console))
+        .addSubcommand(console.given(new DumpOverrides()))
+        .addSubcommand(console.given(new MigrateTable()))
+        .addSubcommand(console.given(new ImportOverrides()))
+        .addSubcommand(console.given(new AddOverride()))
+        .addSubcommand(console.given(new SetOverride()))
+        .addSubcommand(console.given(new RemoveOverride()))
+        .addSubcommand(console.given(new ListOverrides()))
         .addSubcommand("enable", SwitchOverride.commandLine(console, true))
         .addSubcommand("disable", SwitchOverride.commandLine(console, false));
   }
 
-  @Override
-  public void run() {
-    throw UsageErrors.commandMissing(spec);
-  }
-
-  /** {@code sluice overrides dump}: prints overrides as CSV. */
   @Command(
       name = "dump",
       description = {
@@ -105,9 +96,7 @@ final class OverridesCommand implements Runnable {
         "       > overrides.csv",
         "  sluice overrides dump --db postgresql://sluice@db.example.com/limits"
       })
-  private static final class DumpOverrides implements Callable<Integer> {
-
-    private final Console console;
+  private static final class DumpOverrides extends ConsoleCommand {
 
     @Spec private CommandSpec spec = CommandSpec.create();
     @Mixin private LimitFileOptions files = new LimitFileOptions();
@@ -118,10 +107,6 @@ final class OverridesCommand implements Runnable {
         description =
             "Also print the columns author, until and enabled, and a table's disabled rows.")
     private boolean all;
-
-    DumpOverrides(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {
@@ -154,7 +139,6 @@ final class OverridesCommand implements Runnable {
       return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
     }
 
-    /** Prints all rows of the table, and returns the content of the table. */
     private TableContent everyRow(Catalogue catalogue) {
       List<Line> lines = new ArrayList<>();
       List<BadRow> bad = new ArrayList<>();
@@ -200,22 +184,15 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides migrate}: creates the table, or updates its schema. */
   @Command(
       name = "migrate",
       description =
           "Creates or updates only the tables of overrides. For all tables, use store create.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides migrate --db postgresql://sluice@db.example.com/limits")
-  private static final class MigrateTable implements Callable<Integer> {
-
-    private final Console console;
+  private static final class MigrateTable extends ConsoleCommand {
 
     @Mixin private DatabaseOptions database = new DatabaseOptions();
-
-    MigrateTable(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {
@@ -225,7 +202,6 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides import}: writes a file of overrides into the table. */
   @Command(
       name = "import",
       description = {
@@ -238,9 +214,7 @@ final class OverridesCommand implements Runnable {
         "  sluice overrides import --overrides overrides.yml \\",
         "       --db postgresql://sluice@db/limits"
       })
-  private static final class ImportOverrides implements Callable<Integer> {
-
-    private final Console console;
+  private static final class ImportOverrides extends ConsoleCommand {
 
     @Mixin private LimitFileOptions files = new LimitFileOptions();
     @Mixin private DatabaseOptions database = new DatabaseOptions();
@@ -261,10 +235,6 @@ final class OverridesCommand implements Runnable {
         description =
             "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
-
-    ImportOverrides(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {
@@ -317,7 +287,6 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides add}: writes one override into the table. */
   @Command(
       name = "add",
       description = {
@@ -331,9 +300,7 @@ final class OverridesCommand implements Runnable {
         "  sluice overrides add NewOrdersPerAccount 12345678 --burst 300 --count 600 \\",
         "       --period 3h --comment 'Ticket 17' --db postgresql://sluice@db/limits"
       })
-  private static final class AddOverride implements Callable<Integer> {
-
-    private final Console console;
+  private static final class AddOverride extends ConsoleCommand {
 
     @Mixin private OverrideIdOptions override = new OverrideIdOptions();
     @Mixin private DatabaseOptions database = new DatabaseOptions();
@@ -363,10 +330,6 @@ final class OverridesCommand implements Runnable {
             "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
-    AddOverride(Console console) {
-      this.console = console;
-    }
-
     @Override
     public Integer call() {
       List<Quota> quotas = quota.quotas();
@@ -394,7 +357,6 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides set}: sets one override on a running server. */
   @Command(
       name = "set",
       description = {
@@ -426,8 +388,8 @@ final class OverridesCommand implements Runnable {
             "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
-    SetOverride(Console console) {
-      super(console, PATH);
+    SetOverride() {
+      super(PATH);
     }
 
     @Override
@@ -444,7 +406,6 @@ final class OverridesCommand implements Runnable {
     }
   }
 
-  /** {@code sluice overrides remove}: removes one override on a running server. */
   @Command(
       name = "remove",
       description = "Removes an override that was set on a running server.",
@@ -452,12 +413,11 @@ final class OverridesCommand implements Runnable {
       footer = "  sluice overrides remove ApiCallsPerKey k --server http://127.0.0.1:8080")
   private static final class RemoveOverride extends RemoveCommand {
 
-    RemoveOverride(Console console) {
-      super(console, PATH);
+    RemoveOverride() {
+      super(PATH);
     }
   }
 
-  /** {@code sluice overrides list}: prints the overrides of a running server. */
   @Command(
       name = "list",
       description = "Prints the overrides that are in force on a running server, one a line.",
@@ -465,28 +425,25 @@ final class OverridesCommand implements Runnable {
       footer = "  sluice overrides list --limit ApiCallsPerKey --server http://127.0.0.1:8080")
   private static final class ListOverrides extends ListCommand {
 
-    ListOverrides(Console console) {
-      super(console, PATH, "overrides");
+    ListOverrides() {
+      super(PATH, "overrides");
     }
   }
 
-  /** {@code sluice overrides enable} and {@code disable}: turns one override on or off. */
   @Command
-  private static final class SwitchOverride implements Callable<Integer> {
+  private static final class SwitchOverride extends ConsoleCommand {
 
-    private final Console console;
     private final boolean enabled;
 
     @Mixin private OverrideIdOptions override = new OverrideIdOptions();
     @Mixin private DatabaseOptions database = new DatabaseOptions();
 
-    private SwitchOverride(Console console, boolean enabled) {
-      this.console = console;
+    private SwitchOverride(boolean enabled) {
       this.enabled = enabled;
     }
 
     static CommandLine commandLine(Console console, boolean enabled) {
-      CommandLine command = new CommandLine(new SwitchOverride(console, enabled));
+      CommandLine command = console.lineOf(new SwitchOverride(enabled));
       command
           .getCommandSpec()
           .usageMessage()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.CommandGroup;
 import dev.sluice.cli.ServerSettings.ListCommand;
 import dev.sluice.cli.ServerSettings.RemoveCommand;
 import dev.sluice.cli.ServerSettings.SetCommand;
@@ -9,9 +10,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.ArgGroup;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
-import picocli.CommandLine.Spec;
 
 /** {@code sluice penalty}: the group of commands on penalties. */
 @Command(
@@ -28,24 +27,15 @@ import picocli.CommandLine.Spec;
       "  sluice penalty remove ApiCallsPerKey k --server http://127.0.0.1:8080"
     },
     synopsisSubcommandLabel = "COMMAND")
-final class PenaltyCommand implements Runnable {
+final class PenaltyCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/penalties";
 
-  @Spec private CommandSpec spec = CommandSpec.create();
-
-  private PenaltyCommand() {}
-
   static CommandLine commandLine(Console console) {
     return new CommandLine(new PenaltyCommand())
-        .addSubcommand(new SetPenalty(console))
-        .addSubcommand(new RemovePenalty(console))
-        .addSubcommand(new ListPenalties(console));
-  }
-
-  @Override
-  public void run() {
-    throw UsageErrors.commandMissing(spec);
+        .addSubcommand(console.given(new SetPenalty()))
+        .addSubcommand(console.given(new RemovePenalty()))
+        .addSubcommand(console.given(new ListPenalties()));
   }
 
   /** The options for the end of a penalty, of which exactly one is given. */
@@ -74,7 +64,6 @@ final class PenaltyCommand implements Runnable {
     private @Nullable Long owe;
   }
 
-  /** {@code sluice penalty set}: sets a penalty on a running server. */
   @Command(
       name = "set",
       description = "Sets or replaces the penalty on one id, and prints it.",
@@ -88,8 +77,8 @@ final class PenaltyCommand implements Runnable {
     @ArgGroup(multiplicity = "1")
     private PenaltyEnd end = new PenaltyEnd();
 
-    SetPenalty(Console console) {
-      super(console, PATH);
+    SetPenalty() {
+      super(PATH);
     }
 
     @Override
@@ -106,7 +95,6 @@ final class PenaltyCommand implements Runnable {
     }
   }
 
-  /** {@code sluice penalty remove}: removes a penalty on a running server. */
   @Command(
       name = "remove",
       description = "Removes the penalty on one id; the rest of a debt is forgiven.",
@@ -114,12 +102,11 @@ final class PenaltyCommand implements Runnable {
       footer = "  sluice penalty remove ApiCallsPerKey k --server http://127.0.0.1:8080")
   private static final class RemovePenalty extends RemoveCommand {
 
-    RemovePenalty(Console console) {
-      super(console, PATH);
+    RemovePenalty() {
+      super(PATH);
     }
   }
 
-  /** {@code sluice penalty list}: prints the penalties of a running server. */
   @Command(
       name = "list",
       description = "Prints the penalties in force on a running server, one a line.",
@@ -127,8 +114,8 @@ final class PenaltyCommand implements Runnable {
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
   private static final class ListPenalties extends ListCommand {
 
-    ListPenalties(Console console) {
-      super(console, PATH, "penalties");
+    ListPenalties() {
+      super(PATH, "penalties");
     }
   }
 }

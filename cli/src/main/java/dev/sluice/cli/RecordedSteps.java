@@ -133,7 +133,6 @@ final class RecordedSteps {
         .refill(Long.parseLong(found.group(2)), GoDuration.parse(found.group(3)));
   }
 
-  /** Reads the fields of an operation, and returns all ids in the operation. */
   private static List<String> read(String line, Map<String, String> fields) {
     List<String> ids = new ArrayList<>();
     try (JsonParser parser = JSON.createParser(line)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import java.util.concurrent.Callable;
+import dev.sluice.cli.Console.ConsoleCommand;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -29,9 +29,7 @@ import picocli.CommandLine.Parameters;
       "  sluice reload --dry-run --server http://127.0.0.1:8080",
       "  sluice reload --server http://127.0.0.1:8080 --token-file ops.token"
     })
-final class ReloadCommand implements Callable<Integer> {
-
-  private final Console console;
+final class ReloadCommand extends ConsoleCommand {
 
   @Option(
       names = "--dry-run",
@@ -46,10 +44,6 @@ final class ReloadCommand implements Callable<Integer> {
   private String server = "";
 
   @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
-
-  ReloadCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {
@@ -76,7 +70,6 @@ final class ReloadCommand implements Callable<Integer> {
     return good ? Exit.DONE : Exit.NO;
   }
 
-  /** {@code sluice rollback}: puts an earlier generation of limit files in force. */
   @Command(
       name = "rollback",
       description = {
@@ -93,9 +86,7 @@ final class ReloadCommand implements Callable<Integer> {
         "  sluice rollback --server http://127.0.0.1:8080",
         "  sluice rollback 3f1c09d2ab47 --server http://127.0.0.1:8080"
       })
-  static final class RollbackCommand implements Callable<Integer> {
-
-    private final Console console;
+  static final class RollbackCommand extends ConsoleCommand {
 
     @Parameters(
         arity = "0..1",
@@ -113,10 +104,6 @@ final class ReloadCommand implements Callable<Integer> {
     private String server = "";
 
     @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
-
-    RollbackCommand(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {

@@ -5,6 +5,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.StorageOptions.StorePasswordOptions;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -32,7 +33,6 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -65,13 +65,11 @@ import picocli.CommandLine.Parameters;
       "  sluice replay --limits limits.yml trace.jsonl",
       "  zcat trace.jsonl.gz | sluice replay --limits limits.yml -"
     })
-final class ReplayCommand implements Callable<Integer> {
+final class ReplayCommand extends ConsoleCommand {
 
   private static final String STANDARD_INPUT = "-";
   private static final String TRACE = "trace";
   private static final int HEAD = 1 << 17; // enough bytes to recognize the format
-
-  private final Console console;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
 
@@ -105,10 +103,6 @@ final class ReplayCommand implements Callable<Integer> {
           "A trace, or logs, which are merged by time and can be compressed with gzip or zstd; - is"
               + " standard input.")
   private List<String> recordings = new ArrayList<>();
-
-  ReplayCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
 import dev.sluice.cli.LimitFileOptions.AskedFor;
@@ -24,13 +25,11 @@ import java.lang.reflect.Proxy;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
@@ -74,14 +73,13 @@ import picocli.CommandLine.Spec;
       "       --on-failure LoginsPerIPAddress=deny",
       "  sluice spend LoginsPerIPAddress 192.0.2.7 --server http://127.0.0.1:8080"
     })
-final class ServeCommand implements Callable<Integer> {
+final class ServeCommand extends ConsoleCommand {
 
   private static final int PINGS_AT_THE_START = 3;
   private static final String REFUSE = "refuse";
   private static final String HASH = "hash";
 
-  private final Console console;
-  private final Map<String, String> environment;
+  private final Map<String, String> environment = System.getenv();
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -156,13 +154,8 @@ final class ServeCommand implements Callable<Integer> {
 
   @Mixin private LogOptions log = new LogOptions();
 
-  private ServeCommand(Console console, Map<String, String> environment) {
-    this.console = console;
-    this.environment = environment;
-  }
-
   static CommandLine commandLine(Console console) {
-    CommandLine serve = new CommandLine(new ServeCommand(console, System.getenv()));
+    CommandLine serve = console.lineOf(new ServeCommand());
     ServeHelp.apply(serve);
     return serve;
   }
@@ -227,7 +220,6 @@ final class ServeCommand implements Callable<Integer> {
     log.say(console, "stopped: " + service.farewell());
   }
 
-  /** Returns the checks that read no file. */
   private List<Supplier<?>> withoutFiles() {
     List<Supplier<?>> checks = new ArrayList<>(doors.each(access, table.isSet()));
     checks.addAll(storage.each(environment));
@@ -242,7 +234,6 @@ final class ServeCommand implements Callable<Integer> {
     return checks;
   }
 
-  /** Returns the checks that can read files. */
   private List<Supplier<?>> withFiles() {
     List<Supplier<?>> checks = new ArrayList<>();
     if (!limitsCopy.startsWithLastGood()) { // with last-good, a missing file is only a mistake
@@ -374,90 +365,26 @@ final class ServeCommand implements Callable<Integer> {
   /** Shows the options of {@code sluice serve} under headings. */
   private static final class ServeHelp {
 
-    private static final Map<String, List<String>> GROUPS = groups();
+    private static final String GROUPS =
+        """
+        Most needed: --config --limits --rules --store --on-failure --http --trusted-proxies \
+        --tls-certificate --tls-key --tokens
+        Configuration: --print-config
+        Limits: --overrides --names --for --missing-default --limits-broken --limits-copy \
+        --limits-on-request --overrides-db --db-password-file --overrides-interval --override-store
+        Store: --store-password-file --sentinel-password-file --ready-without-store \
+        --local-at-least --snapshot --snapshot-interval --token-key-file
+        Doors: --resp --grpc --host --allow-origin --proxy-header --rls-overrides --rls-headers \
+        --rls-header-names --rls-shadow --near-limit
+        TLS and access: --tls-client-ca --tls-client-auth --requests-per-address --audit-log \
+        --plaintext --open --insecure
+        Observation: --log-format --request-log --top-denied --denial-log --denial-log-ids --otlp \
+        --otlp-headers-file --otlp-interval --otlp-traced
+        Help: --help --version
+        """;
 
     private ServeHelp() {}
 
-    private static Map<String, List<String>> groups() {
-      Map<String, List<String>> groups = new LinkedHashMap<>();
-      groups.put(
-          "Most needed",
-          List.of(
-              "--config",
-              "--limits",
-              "--rules",
-              "--store",
-              "--on-failure",
-              "--http",
-              "--trusted-proxies",
-              "--tls-certificate",
-              "--tls-key",
-              "--tokens"));
-      groups.put("Configuration", List.of("--print-config"));
-      groups.put(
-          "Limits",
-          List.of(
-              "--overrides",
-              "--names",
-              "--for",
-              "--missing-default",
-              "--limits-broken",
-              "--limits-copy",
-              "--limits-on-request",
-              "--overrides-db",
-              "--db-password-file",
-              "--overrides-interval",
-              "--override-store"));
-      groups.put(
-          "Store",
-          List.of(
-              "--store-password-file",
-              "--sentinel-password-file",
-              "--ready-without-store",
-              "--local-at-least",
-              "--snapshot",
-              "--snapshot-interval",
-              "--token-key-file"));
-      groups.put(
-          "Doors",
-          List.of(
-              "--resp",
-              "--grpc",
-              "--host",
-              "--allow-origin",
-              "--proxy-header",
-              "--rls-overrides",
-              "--rls-headers",
-              "--rls-header-names",
-              "--rls-shadow",
-              "--near-limit"));
-      groups.put(
-          "TLS and access",
-          List.of(
-              "--tls-client-ca",
-              "--tls-client-auth",
-              "--requests-per-address",
-              "--audit-log",
-              "--plaintext",
-              "--open",
-              "--insecure"));
-      groups.put(
-          "Observation",
-          List.of(
-              "--log-format",
-              "--request-log",
-              "--top-denied",
-              "--denial-log",
-              "--denial-log-ids",
-              "--otlp",
-              "--otlp-headers-file",
-              "--otlp-interval",
-              "--otlp-traced"));
-      groups.put("Help", List.of("--help", "--version"));
-      return groups;
-    }
-
-    /** Groups the options in the help of a command. */
     static void apply(CommandLine serve) {
       serve.getHelpSectionMap().put(UsageMessageSpec.SECTION_KEY_OPTION_LIST, ServeHelp::list);
     }
@@ -466,16 +393,20 @@ final class ServeCommand implements Callable<Integer> {
       List<OptionSpec> all =
           help.commandSpec().options().stream().filter(option -> !option.hidden()).toList();
       StringBuilder text = new StringBuilder();
-      GROUPS.forEach(
-          (heading, names) -> {
-            List<OptionSpec> options =
-                names.stream()
-                    .flatMap(name -> all.stream().filter(one -> one.longestName().equals(name)))
-                    .toList();
-            Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
-            layout.addOptions(options, help.createDefaultParamLabelRenderer());
-            text.append("%n%s:%n%s".formatted(heading, layout));
-          });
+      GROUPS
+          .lines()
+          .forEach(
+              group -> {
+                List<String> words = List.of(group.split(" ", -1));
+                List<OptionSpec> options =
+                    words.stream()
+                        .flatMap(word -> all.stream().filter(one -> one.longestName().equals(word)))
+                        .toList();
+                Layout layout = help.createDefaultLayout(all, List.of(), help.colorScheme());
+                layout.addOptions(options, help.createDefaultParamLabelRenderer());
+                String heading = group.substring(0, group.indexOf(':'));
+                text.append("%n%s:%n%s".formatted(heading, layout));
+              });
       return text.toString();
     }
   }

@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.server.base.Json;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
-import java.io.StringWriter;
-import java.io.UncheckedIOException;
 import java.net.ConnectException;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -43,7 +38,11 @@ import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
-/** A client of a running server. Each request blocks until its response or a time-out. */
+/**
+ * A client of a running server. Each request blocks until its response or a time-out. A request
+ * throws an {@link InputException} if the server refuses it, and an {@link ExitException} if the
+ * server sends no response, or one that cannot be parsed.
+ */
 final class ServerClient {
 
   private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -60,7 +59,6 @@ final class ServerClient {
   private static final int CONFLICT = 409;
   private static final int FIRST_CLIENT_FAULT = 400;
   private static final int FIRST_SERVER_FAULT = 500;
-  private static final JsonFactory JSON = new JsonFactory();
 
   /**
    * Matches the JDK's messages for a TLS alert with which the server rejects the client's
@@ -140,8 +138,6 @@ final class ServerClient {
    *
    * @param cost null for the default
    * @param upTo whether a spend takes as many tokens as the bucket has, up to the cost
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
     Map<String, Object> fields = new LinkedHashMap<>();
@@ -156,12 +152,7 @@ final class ServerClient {
     return decided(pathOf(act), fields);
   }
 
-  /**
-   * Spends one token of each of several ids, or no token if one of the ids is denied.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
-   */
+  /** Spends one token of each of several ids, or no token if one of the ids is denied. */
   ActAnswer spendAll(String limit, List<String> ids) {
     List<Map<String, Object>> all =
         ids.stream().map(id -> Map.<String, Object>of("limit", limit, "id", id)).toList();
@@ -186,7 +177,6 @@ final class ServerClient {
    *
    * @param path the path of the resource, without limit and id
    * @param force whether the server is allowed to lower the current setting
-   * @throws InputException if the server refused the request
    * @throws ExitException if the current setting would be lowered without {@code force}, or the
    *     server sent no response
    */
@@ -198,8 +188,6 @@ final class ServerClient {
    * Removes the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
    */
   String delete(String path, String limit, String id) {
     return send("DELETE", path(path, limit, id), null);
@@ -209,8 +197,6 @@ final class ServerClient {
    * Reads all pages of a list.
    *
    * @param field the list's name in the responses
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   void list(String path, String field, @Nullable String limit, Consumer<String> each) {
     String next = "";
@@ -231,34 +217,14 @@ final class ServerClient {
    * empty after the last page.
    */
   private String page(String answer, String field, Consumer<String> each) {
-    String next = "";
-    try (JsonParser parser = JSON.createParser(answer)) {
-      parser.nextToken();
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        String name = parser.currentName();
-        JsonToken value = parser.nextToken();
-        if (name.equals(field) && value == JsonToken.START_ARRAY) {
-          while (parser.nextToken() == JsonToken.START_OBJECT) {
-            each.accept(copied(parser));
-          }
-        } else if (name.equals("next")) {
-          next = parser.getText();
-        } else {
-          parser.skipChildren();
-        }
-      }
-      return next;
-    } catch (IOException e) {
-      throw foreignAnswer(e);
+    Map<String, Object> page = parsed(answer);
+    if (page == null) {
+      throw foreignAnswer(null);
     }
-  }
-
-  private static String copied(JsonParser parser) throws IOException {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JSON.createGenerator(text)) {
-      json.copyCurrentStructure(parser);
+    for (Map<String, Object> item : objects(page, field)) {
+      each.accept(json(item));
     }
-    return text.toString();
+    return page.get("next") instanceof String next ? next : "";
   }
 
   /** Returns the path for an id. The id is in the query, since a path cannot contain every id. */
@@ -273,9 +239,6 @@ final class ServerClient {
   /**
    * Asks the server why an id is denied, or which rule matches a request. Returns lines for people,
    * safe to print.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");
@@ -298,12 +261,7 @@ final class ServerClient {
       List<String> changes,
       String effect) {}
 
-  /**
-   * Makes the server read its files.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
-   */
+  /** Makes the server read its files. */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
   }
@@ -312,8 +270,6 @@ final class ServerClient {
    * Restores an earlier generation.
    *
    * @param generation the hash of the generation; null for the generation before the current one
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Reload rollback(@Nullable String generation) {
     return reload(
@@ -349,22 +305,12 @@ final class ServerClient {
     return mistakes;
   }
 
-  /**
-   * Reads the metrics, in the text format of Prometheus.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
-   */
+  /** Reads the metrics, in the text format of Prometheus. */
   String metrics() {
     return get("/metrics");
   }
 
-  /**
-   * Reads a resource, and returns the response as JSON.
-   *
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response
-   */
+  /** Reads a resource, and returns the response as JSON. */
   String get(String path) {
     return send("GET", path, null);
   }
@@ -373,8 +319,6 @@ final class ServerClient {
    * Reads a resource that is a JSON object.
    *
    * @return the object's fields: maps, lists, strings, numbers and booleans; null fields are absent
-   * @throws InputException if the server refused the request
-   * @throws ExitException if the server sent no response, or a response that cannot be parsed
    */
   Map<String, Object> object(String path) {
     return object("GET", path, null);
@@ -391,8 +335,10 @@ final class ServerClient {
 
   /** Returns the fields of a JSON object, as {@link #object} does; null for other texts. */
   static @Nullable Map<String, Object> parsed(String json) {
-    try (JsonParser parser = JSON.createParser(json)) {
-      return parser.nextToken() == JsonToken.START_OBJECT ? asObject(value(parser)) : null;
+    try {
+      return Json.read(json.getBytes(StandardCharsets.UTF_8)) instanceof Map<?, ?> object
+          ? asObject(object)
+          : null;
     } catch (IOException e) {
       return null;
     }
@@ -402,7 +348,12 @@ final class ServerClient {
   static Map<String, Object> asObject(@Nullable Object value) {
     Map<String, Object> fields = new LinkedHashMap<>();
     if (value instanceof Map<?, ?> object) {
-      object.forEach((name, field) -> fields.put(String.valueOf(name), field));
+      object.forEach(
+          (name, field) -> {
+            if (field != null) {
+              fields.put(String.valueOf(name), field);
+            }
+          });
     }
     return fields;
   }
@@ -427,47 +378,6 @@ final class ServerClient {
         : List.of();
   }
 
-  /** Returns the value at the parser's current token; null for a JSON null. */
-  private static @Nullable Object value(JsonParser parser) throws IOException {
-    switch (parser.currentToken()) {
-      case START_OBJECT -> {
-        Map<String, Object> fields = new LinkedHashMap<>();
-        while (parser.nextToken() == JsonToken.FIELD_NAME) {
-          String name = parser.currentName();
-          parser.nextToken();
-          Object field = value(parser);
-          if (field != null) {
-            fields.put(name, field);
-          }
-        }
-        return fields;
-      }
-      case START_ARRAY -> {
-        List<Object> items = new ArrayList<>();
-        while (parser.nextToken() != JsonToken.END_ARRAY) {
-          Object item = value(parser);
-          if (item != null) {
-            items.add(item);
-          }
-        }
-        return items;
-      }
-      case VALUE_TRUE, VALUE_FALSE -> {
-        return parser.getBooleanValue();
-      }
-      case VALUE_NUMBER_INT, VALUE_NUMBER_FLOAT -> {
-        return parser.getNumberValue();
-      }
-      case VALUE_NULL -> {
-        return null;
-      }
-      default -> {
-        return parser.getText();
-      }
-    }
-  }
-
-  /** Sends a request, and returns the body of a successful response. */
   private String send(String method, String path, @Nullable Map<String, Object> fields) {
     String before = server.getRawPath().replaceFirst("/+$", "");
     HttpRequest.Builder request =
@@ -475,7 +385,7 @@ final class ServerClient {
             .timeout(PATIENCE)
             .method(
                 method,
-                fields == null ? BodyPublishers.noBody() : BodyPublishers.ofString(body(fields)));
+                fields == null ? BodyPublishers.noBody() : BodyPublishers.ofString(json(fields)));
     if (fields != null) {
       request.header("Content-Type", "application/json");
     }
@@ -517,35 +427,9 @@ final class ServerClient {
     }
   }
 
-  private static String body(Map<String, Object> fields) {
-    StringWriter text = new StringWriter();
-    try (JsonGenerator json = JSON.createGenerator(text)) {
-      write(fields, json);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: a StringWriter does not throw
-    }
-    return text.toString();
-  }
-
-  private static void write(Object value, JsonGenerator json) throws IOException {
-    if (value instanceof Map<?, ?> fields) {
-      json.writeStartObject();
-      for (Map.Entry<?, ?> field : fields.entrySet()) {
-        json.writeFieldName(String.valueOf(field.getKey()));
-        write(field.getValue(), json);
-      }
-      json.writeEndObject();
-    } else if (value instanceof List<?> items) {
-      json.writeStartArray();
-      for (Object item : items) {
-        write(item, json);
-      }
-      json.writeEndArray();
-    } else if (value instanceof Long number) {
-      json.writeNumber(number);
-    } else {
-      json.writeString(String.valueOf(value));
-    }
+  private static String json(Map<String, Object> fields) {
+    byte[] object = Json.object(json -> fields.forEach(json::put));
+    return new String(object, StandardCharsets.UTF_8);
   }
 
   private String read(int status, String body, Set<String> sent) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -21,9 +21,8 @@ final class ServerSettings {
   private ServerSettings() {}
 
   /** The options that all commands for settings share. */
-  private abstract static class Base implements Callable<Integer> {
+  private abstract static class Base extends ConsoleCommand {
 
-    final Console console;
     final String path;
 
     @Option(
@@ -37,8 +36,7 @@ final class ServerSettings {
 
     @Mixin private JsonOption json = new JsonOption();
 
-    Base(Console console, String path) {
-      this.console = console;
+    Base(String path) {
       this.path = path;
     }
 
@@ -78,8 +76,8 @@ final class ServerSettings {
         description = "The id, as in a request or an override file.")
     String id = "";
 
-    OfOneId(Console console, String path) {
-      super(console, path);
+    OfOneId(String path) {
+      super(path);
     }
   }
 
@@ -97,13 +95,12 @@ final class ServerSettings {
                 + " name of the token or certificate instead.")
     private @Nullable String author;
 
-    SetCommand(Console console, String path) {
-      super(console, path);
+    SetCommand(String path) {
+      super(path);
     }
 
     abstract void addTo(Map<String, Object> body);
 
-    /** Whether the command is allowed to lower the current setting. */
     boolean force() {
       return false;
     }
@@ -126,8 +123,8 @@ final class ServerSettings {
   /** Removes the setting of one id. */
   abstract static class RemoveCommand extends OfOneId {
 
-    RemoveCommand(Console console, String path) {
-      super(console, path);
+    RemoveCommand(String path) {
+      super(path);
     }
 
     @Override
@@ -149,8 +146,8 @@ final class ServerSettings {
         description = "The limit whose settings are listed; all limits if not given.")
     private @Nullable String limit;
 
-    ListCommand(Console console, String path, String field) {
-      super(console, path);
+    ListCommand(String path, String field) {
+      super(path);
       this.field = field;
     }
 
@@ -174,13 +171,7 @@ final class ServerSettings {
   }
 
   /** Formats an override or a penalty of a server as a sentence for people. */
-  private static final class SettingText {
-
-    private final Map<String, Object> fields;
-
-    private SettingText(Map<String, Object> fields) {
-      this.fields = fields;
-    }
+  private record SettingText(Map<String, Object> fields) {
 
     /** Parses one setting; null if the text is not a setting. */
     static @Nullable SettingText parse(String json) {

@@ -49,7 +49,6 @@ final class Settings {
   private static final long LARGEST_TEMPLATE = 1 << 20;
   static final String DEFAULT = "default";
 
-  /** The last line of the report of mistakes. */
   static final String OUTCOME = "the configuration has mistakes; nothing was started";
 
   /** Variables with secrets, which are never flags. */
@@ -109,7 +108,6 @@ final class Settings {
     this.mistakes = List.copyOf(mistakes);
   }
 
-  /** Returns the key of an option in a file. */
   static String key(OptionSpec option) {
     return option.longestName().substring(2);
   }
@@ -125,7 +123,6 @@ final class Settings {
         : variable;
   }
 
-  /** Returns the options that a file can contain, by their keys. */
   static Map<String, OptionSpec> options(CommandSpec command) {
     Map<String, OptionSpec> options = new TreeMap<>();
     command.options().stream()

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.Suggestion;
@@ -28,7 +29,6 @@ import java.util.ArrayList;
 import java.util.Iterator;
 import java.util.List;
 import java.util.Locale;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -72,7 +72,7 @@ import picocli.CommandLine.Spec;
       "  sluice simulate --traffic retry-storm --algorithm all --json",
       "  sluice simulate --unknown-costs      costs that are known afterwards"
     })
-final class SimulateCommand implements Callable<Integer> {
+final class SimulateCommand extends ConsoleCommand {
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
@@ -80,8 +80,6 @@ final class SimulateCommand implements Callable<Integer> {
 
   private static final String UNKNOWN_COSTS_LIMIT = "20000/1s,burst=200000";
   private static final Duration UNKNOWN_COSTS_TIME = Duration.ofMinutes(10);
-
-  private final Console console;
 
   @Spec private CommandSpec spec = CommandSpec.create();
 
@@ -157,10 +155,6 @@ final class SimulateCommand implements Callable<Integer> {
               + " and the default time 10m. Only --limit, --for and --seed can be combined with"
               + " this option.")
   private @Nullable Double demand;
-
-  SimulateCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {
@@ -429,7 +423,6 @@ final class SimulateCommand implements Callable<Integer> {
         description = "A file that declares names: number, id format, message.")
     private @Nullable Path names;
 
-    /** Returns at least one quota. */
     List<Quota> quotas(String usual) {
       List<String> texts = limits.isEmpty() ? List.of(usual) : limits;
       boolean named = !texts.stream().allMatch(Quantities::isQuota);
@@ -438,7 +431,6 @@ final class SimulateCommand implements Callable<Integer> {
       return texts.stream().map(text -> quota(text, known)).toList();
     }
 
-    /** Rejects {@code --limits} and {@code --names} if no {@code --limit} is a name. */
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(

@@ -92,7 +92,6 @@ final class StorageOptions {
   @Option(names = AT_LEAST, paramLabel = "N", description = "The smallest N for local:auto (1).")
   private @Nullable String localAtLeast;
 
-  /** Returns the address of the store, without secrets. */
   String shown() {
     return Stores.shown(store);
   }
@@ -157,7 +156,6 @@ final class StorageOptions {
     return new ServerConfig.Snapshot(snapshot, every);
   }
 
-  /** Returns the limits that options name, as required limits. */
   List<Requirement> requirements(MissingDefault onMissing) {
     return onFailure().stream()
         .filter(option -> option.indexOf('=') > 0)
@@ -276,7 +274,6 @@ final class StorageOptions {
       return store == null && sentinel == null;
     }
 
-    /** Returns the store's address with the passwords from files and variables. */
     StoreAccess access(String address) {
       return access(
           address,

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.CommandGroup;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.server.service.StoreAccess;
 import dev.sluice.server.service.StoreAccess.Stores;
 import java.nio.file.Path;
 import java.sql.SQLException;
-import java.util.concurrent.Callable;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code sluice store}: the group of commands that prepare a store for its first use. */
 @Command(
@@ -22,22 +21,12 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExample:%n",
     footer = "  sluice store create postgresql://owner@db/limits --role sluice",
     synopsisSubcommandLabel = "COMMAND")
-final class StoreCommand implements Runnable {
-
-  @Spec private CommandSpec spec = CommandSpec.create();
-
-  private StoreCommand() {}
+final class StoreCommand extends CommandGroup {
 
   static CommandLine commandLine(Console console) {
-    return new CommandLine(new StoreCommand()).addSubcommand(new CreateStore(console));
+    return new CommandLine(new StoreCommand()).addSubcommand(console.given(new CreateStore()));
   }
 
-  @Override
-  public void run() {
-    throw UsageErrors.commandMissing(spec);
-  }
-
-  /** {@code sluice store create}: creates the tables and the functions. */
   @Command(
       name = "create",
       description = {
@@ -51,11 +40,9 @@ final class StoreCommand implements Runnable {
         "  sluice store create postgresql://db/limits --print | psql …",
         "  sluice store create mariadb://owner@db/limits --role app@%%"
       })
-  private static final class CreateStore implements Callable<Integer> {
+  private static final class CreateStore extends ConsoleCommand {
 
     private static final String PASSWORD_FILE = "--store-password-file";
-
-    private final Console console;
 
     @Parameters(
         paramLabel = "URL",
@@ -81,10 +68,6 @@ final class StoreCommand implements Runnable {
         description =
             "A file with the database's password; or set SLUICE_STORE_PASSWORD, or use ~/.pgpass.")
     private @Nullable Path passwordFile;
-
-    CreateStore(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {

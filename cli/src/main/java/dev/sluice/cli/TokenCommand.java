@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.CommandGroup;
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.access.Tokens;
 import java.util.List;
-import java.util.concurrent.Callable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
-import picocli.CommandLine.Model.CommandSpec;
 import picocli.CommandLine.Option;
 import picocli.CommandLine.Parameters;
-import picocli.CommandLine.Spec;
 
 /** {@code sluice token}: the group of commands for tokens. */
 @Command(
@@ -23,22 +22,12 @@ import picocli.CommandLine.Spec;
     footerHeading = "%nExample:%n",
     footer = "  sluice token new checkout --role decide",
     synopsisSubcommandLabel = "COMMAND")
-final class TokenCommand implements Runnable {
-
-  @Spec private CommandSpec spec = CommandSpec.create();
-
-  private TokenCommand() {}
+final class TokenCommand extends CommandGroup {
 
   static CommandLine commandLine(Console console) {
-    return new CommandLine(new TokenCommand()).addSubcommand(new NewToken(console));
+    return new CommandLine(new TokenCommand()).addSubcommand(console.given(new NewToken()));
   }
 
-  @Override
-  public void run() {
-    throw UsageErrors.commandMissing(spec);
-  }
-
-  /** {@code sluice token new}: makes a new token. */
   @Command(
       name = "new",
       description = {
@@ -50,9 +39,7 @@ final class TokenCommand implements Runnable {
       footer = {
         "  sluice token new checkout --role decide --limit 'Orders*' > checkout.token",
       })
-  private static final class NewToken implements Callable<Integer> {
-
-    private final Console console;
+  private static final class NewToken extends ConsoleCommand {
 
     @Parameters(
         paramLabel = "NAME",
@@ -75,10 +62,6 @@ final class TokenCommand implements Runnable {
             "A limit that the token can use, or a pattern such as 'Orders*'; all limits if not"
                 + " given. Repeatable, or with commas.")
     private List<String> limits = List.of();
-
-    NewToken(Console console) {
-      this.console = console;
-    }
 
     @Override
     public Integer call() {

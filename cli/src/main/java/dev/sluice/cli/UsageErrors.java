@@ -24,7 +24,6 @@ final class UsageErrors {
 
   private UsageErrors() {}
 
-  /** Returns the exception for a command that was called without one of its subcommands. */
   static ParameterException commandMissing(CommandSpec command) {
     return mistake(
         command, command.qualifiedName() + " needs one of " + String.join(", ", names(command)));
@@ -51,7 +50,6 @@ final class UsageErrors {
     }
   }
 
-  /** Returns the message for a mistake, on one line. */
   static String of(ParameterException e) {
     CommandSpec command = e.getCommandLine().getCommandSpec();
     if (e instanceof UnmatchedArgumentException unmatched && !unmatched.getUnmatched().isEmpty()) {
@@ -221,7 +219,6 @@ final class UsageErrors {
     return SafeText.quote(word.replaceAll("(?s)//.*@", "//…@"));
   }
 
-  /** Returns the line that points to the command's help. */
   static String advice(CommandLine command) {
     return "Try: %s --help".formatted(command.getCommandSpec().qualifiedName());
   }

@@ -4,6 +4,7 @@ package dev.sluice.cli;
 import static dev.sluice.cli.ServerClient.objects;
 import static dev.sluice.cli.ServerClient.text;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Console.JsonOption;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.GoDuration;
@@ -13,7 +14,6 @@ import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -24,7 +24,7 @@ import picocli.CommandLine.Option;
 /**
  * The base of the commands that show a running server: {@code limits}, {@code stats}, {@code top}.
  */
-abstract class ViewCommand implements Callable<Integer> {
+abstract class ViewCommand extends ConsoleCommand {
 
   private static final String LIMITS = "/v1/limits";
   private static final String STATS = "/v1/stats";
@@ -35,8 +35,6 @@ abstract class ViewCommand implements Callable<Integer> {
   private static final String TOP_DENIED = "/v1/admin/top-denied";
   private static final int HASH_DIGITS = 12;
 
-  final Console console;
-
   @Option(
       names = "--server",
       paramLabel = "URL",
@@ -46,15 +44,10 @@ abstract class ViewCommand implements Callable<Integer> {
 
   @Mixin private ServerClientOptions options = new ServerClientOptions();
 
-  private ViewCommand(Console console) {
-    this.console = console;
-  }
-
   final ServerClient client() {
     return options.client(server, console);
   }
 
-  /** {@code sluice limits}: prints the limits in force. */
   @Command(
       name = "limits",
       description = "Prints the limits that are in force on a running server.",
@@ -66,10 +59,6 @@ abstract class ViewCommand implements Callable<Integer> {
   static final class LimitsView extends ViewCommand {
 
     @Mixin private JsonOption json = new JsonOption();
-
-    LimitsView(Console console) {
-      super(console);
-    }
 
     @Override
     public Integer call() {
@@ -106,7 +95,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** {@code sluice stats}: prints the state of a server and the decisions of the last minute. */
   @Command(
       name = "stats",
       description =
@@ -117,10 +105,6 @@ abstract class ViewCommand implements Callable<Integer> {
 
     @Mixin private JsonOption json = new JsonOption();
     @Mixin private SinceOption since = new SinceOption();
-
-    StatsView(Console console) {
-      super(console);
-    }
 
     @Override
     public Integer call() {
@@ -138,7 +122,6 @@ abstract class ViewCommand implements Callable<Integer> {
     }
   }
 
-  /** {@code sluice top}: shows the lines of {@link StatsView} and the ids denied most, live. */
   @Command(
       name = "top",
       description = {
@@ -162,10 +145,6 @@ abstract class ViewCommand implements Callable<Integer> {
     private String interval = "2s";
 
     @Mixin private SinceOption since = new SinceOption();
-
-    TopView(Console console) {
-      super(console);
-    }
 
     @Override
     public Integer call() throws InterruptedException {

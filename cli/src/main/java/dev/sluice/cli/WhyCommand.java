@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
@@ -22,7 +23,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -54,13 +54,11 @@ import picocli.CommandLine.Parameters;
       "  sluice why LoginsPerClient 203.0.113.7 --limits limits.yml --rules rules.yml \\",
       "       --log access.log --at 2026-11-26T10:31:00Z"
     })
-final class WhyCommand implements Callable<Integer> {
+final class WhyCommand extends ConsoleCommand {
 
   private static final int SHOWN = 40;
   private static final int AFTER = 5;
   private static final int BAR = 20;
-
-  private final Console console;
 
   @Parameters(index = "0", paramLabel = "LIMIT", description = "The limit's name.")
   private String limit = "";
@@ -112,10 +110,6 @@ final class WhyCommand implements Callable<Integer> {
   private long charged;
   private long denied;
   private int after;
-
-  WhyCommand(Console console) {
-    this.console = console;
-  }
 
   @Override
   public Integer call() {

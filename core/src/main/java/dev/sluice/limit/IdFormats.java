@@ -298,10 +298,7 @@ final class IdFormats {
       return high << 4 | low;
     }
 
-    /**
-     * Returns the value of a hexadecimal ASCII digit, otherwise -1. Character.digit also accepts
-     * digits of other scripts.
-     */
+    /** Returns a hexadecimal ASCII digit's value, else -1; Character.digit accepts more scripts. */
     private static int digit(char c) {
       return c < 0x80 ? Character.digit(c, 16) : -1;
     }

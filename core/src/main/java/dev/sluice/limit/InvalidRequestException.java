@@ -117,9 +117,7 @@ public class InvalidRequestException extends IllegalArgumentException {
               .collect(Collectors.joining("\n")));
     }
 
-    /**
-     * Makes an exception for limits whose defaults are {@linkplain CurrentLimits#require required}.
-     */
+    /** For limits whose defaults are {@linkplain CurrentLimits#require required}. */
     static MissingDefaultException ofRequired(List<Requirement> missing) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),

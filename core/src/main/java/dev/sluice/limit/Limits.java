@@ -415,9 +415,7 @@ public final class Limits {
         : "limits " + shown + (more > 0 ? ", " + more + " more" : "");
   }
 
-  /**
-   * Describes the default and overrides of a name, such as "burst 10, 10 per PT1M, 2 overrides".
-   */
+  /** Describes a name, such as "burst 10, 10 per PT1M, 2 overrides". */
   private String describe(LimitName name) {
     List<Quota> quotas = defaultsFor(name);
     int overridden = overridesOf(name).size();

@@ -9,6 +9,7 @@ import dev.sluice.internal.direct.SipHash;
 import java.security.SecureRandom;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -31,10 +32,7 @@ import org.jspecify.annotations.Nullable;
 /** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
 final class BucketTable {
 
-  /**
-   * The largest number of lines of a segment; a larger segment is split. Copying this number of
-   * lines blocks the segment for 1 to 3 ms.
-   */
+  /** The most lines of a segment before it is split: copying them takes 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -106,10 +104,7 @@ final class BucketTable {
     return key1;
   }
 
-  /**
-   * Returns the place, tag and TAT of every live bucket, in one array per segment. Each bucket is
-   * returned as it was at some moment during the call.
-   */
+  /** Returns the place, tag and TAT of every live bucket, in one array per segment. */
   List<long[]> live() {
     long nowNanos = TimeSource.read(time); // reads the clock even after close()
     List<long[]> live = new ArrayList<>();
@@ -443,5 +438,53 @@ final class BucketTable {
   /** Returns the tag for a hash: never 0, since 0 marks an empty slot. */
   static long tag(long hash) {
     return hash == 0 ? 1 : hash;
+  }
+
+  /**
+   * Waits for another thread, which holds a lock for a few more nanoseconds, or for longer if the
+   * operating system has suspended that thread.
+   *
+   * <p>The caller must not hold a lock of the table. Some schedulers, such as the scheduler of
+   * virtual threads or a scheduler with strict priorities, may never resume a thread that yields
+   * while other threads can run. So no thread is allowed to depend on a thread that waits here.
+   */
+  static final class Spin {
+
+    private static final int BEFORE_YIELDING = 64;
+    private static final int BEFORE_PARKING = 128;
+    private static final long SHORTEST_PARK_NANOS = 20_000;
+    // The number of times that the wait is doubled; the longest wait is about 1 ms.
+    private static final int LONGEST = 6;
+
+    private Spin() {}
+
+    /** Waits for a short time after {@code spins} earlier waits; returns one more. */
+    @SuppressWarnings("ThreadPriorityCheck") // yield() is only an optimization
+    static int once(int spins) {
+      if (spins < BEFORE_YIELDING) {
+        Thread.onSpinWait();
+      } else if (spins < BEFORE_PARKING) {
+        Thread.yield();
+      } else {
+        int doublings = Math.min((spins - BEFORE_PARKING) / 2, LONGEST);
+        LockSupport.parkNanos(SHORTEST_PARK_NANOS << doublings);
+      }
+      return spins + 1;
+    }
+  }
+
+  /** Thrown if nothing was charged; the message says so. */
+  static final class UnchargedException extends StoreException {
+
+    private static final long serialVersionUID = 1;
+
+    UnchargedException(String why) {
+      super(why + "; nothing was charged");
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return true;
+    }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import dev.sluice.store.BucketTable.Spin;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 
@@ -75,10 +76,7 @@ final class Directory {
     }
   }
 
-  /**
-   * Writes a new segment and its slots into the segment's entries. The caller has locked the old
-   * segment.
-   */
+  /** Writes a new segment and its slots into the segment's entries. */
   void show(Segment segment, long[] segmentSlots) {
     for (int entry = segment.firstEntry(); entry < segment.endEntry(); entry++) {
       SEGMENTS.setRelease(segments, entry, segment);

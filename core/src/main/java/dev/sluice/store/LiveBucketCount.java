@@ -33,10 +33,7 @@ final class LiveBucketCount {
 
   private final long bound;
 
-  /**
-   * The upper half is the number of reserved slots; the lower half is the number of tagged and
-   * reserved slots.
-   */
+  /** The upper half counts reserved slots; the lower half tagged and reserved slots. */
   private final AtomicLong counts = new AtomicLong();
 
   LiveBucketCount(long bound) {

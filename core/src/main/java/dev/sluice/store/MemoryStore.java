@@ -8,12 +8,14 @@ import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.internal.direct.SipHash;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.BucketTable.UnchargedException;
 import java.io.IOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.concurrent.atomic.AtomicLong;
 
 /**
  * A store in this process's memory: a table with 19 bytes per slot, which contains no keys.
@@ -225,6 +227,36 @@ public final class MemoryStore implements BucketStore, DirectStore {
      */
     public SnapshotException(String message) {
       super(message);
+    }
+  }
+
+  /** A clock that can step back by a bounded time. Thread-safe; never blocks. */
+  static final class SteppingTime implements TimeSource {
+
+    private final TimeSource time;
+    private final long mostNanos;
+    private final AtomicLong latestNanos = new AtomicLong();
+
+    SteppingTime(TimeSource time, long mostNanos) {
+      this.time = time;
+      this.mostNanos = mostNanos;
+    }
+
+    @Override
+    public long nanos() {
+      long nowNanos = time.nanos();
+      long latest = latestNanos.accumulateAndGet(nowNanos, Math::max);
+      if (nowNanos < latest - mostNanos) {
+        throw new UnchargedException(
+            "the clock stepped back by %s, to %s ns since the epoch; this store allows steps back of at most %s"
+                .formatted(
+                    Duration.ofNanos(latest - nowNanos), nowNanos, Duration.ofNanos(mostNanos)));
+      }
+      return nowNanos;
+    }
+
+    long latestNanos() {
+      return latestNanos.get();
     }
   }
 }

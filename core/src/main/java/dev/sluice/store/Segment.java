@@ -2,6 +2,7 @@
 package dev.sluice.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.SlotArray.EarliestExpiry;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.function.Predicate;
@@ -185,9 +186,7 @@ final class Segment {
         : rebuild(least, SlotArray.mostLinesFor(live + buckets), fullNanos);
   }
 
-  /**
-   * Empties the slots of dead buckets, and shrinks the lines if less than half of them are needed.
-   */
+  /** Empties dead buckets' slots, and shrinks the lines if less than half are needed. */
   void tidy(long fullNanos) {
     if (!earliestExpiry.mayBeBy(fullNanos)) {
       return;
@@ -209,9 +208,7 @@ final class Segment {
     return lines.tagged() < before;
   }
 
-  /**
-   * Returns the place, tag and TAT of each live bucket; null if another thread holds a slot's lock.
-   */
+  /** Returns place, tag and TAT of each live bucket; null if a slot is locked. */
   long @Nullable [] live(long nowNanos) {
     return lines.live(firstEntry, nowNanos);
   }
@@ -278,9 +275,7 @@ final class Segment {
     }
   }
 
-  /**
-   * Copies half of the entries to a new, locked segment; null if no number of lines is sufficient.
-   */
+  /** Copies half of the entries to a new, locked segment; null if no size is enough. */
   private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
     Segment half = new Segment(bucketCount, directory, mostLines, first, entries / 2);
     half.version = 1;
@@ -295,9 +290,7 @@ final class Segment {
     return half;
   }
 
-  /**
-   * Copies the live buckets of a segment to new lines; null if no number of lines is sufficient.
-   */
+  /** Copies the live buckets to new lines; null if no number of lines is enough. */
   private @Nullable SlotArray copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
     SlotArray fresh = null;

@@ -4,6 +4,7 @@ package dev.sluice.store;
 import java.lang.invoke.MethodHandles;
 import java.lang.invoke.VarHandle;
 import java.util.Arrays;
+import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -178,9 +179,7 @@ final class SlotArray {
     return firstEntry + (((kept >>> LINE_BITS) - firstEntry) & (ENTRIES_KEPT - 1));
   }
 
-  /**
-   * Returns the second line of a key from its first line, and the first line from its second line.
-   */
+  /** Returns the other line of a key, from either of its lines. */
   private static int otherLine(int line, long tag, int lines) {
     int sum = (int) (((tag >>> 48) * lines) >>> 16);
     int other = sum - line;
@@ -284,10 +283,7 @@ final class SlotArray {
     return -1;
   }
 
-  /**
-   * Returns a free slot of the line, if necessary after moving a bucket to its other line. The slot
-   * is locked, and still has its old tag.
-   */
+  /** Returns a free slot of the line, if necessary after moving a bucket to its other line. */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -319,10 +315,7 @@ final class SlotArray {
     return true;
   }
 
-  /**
-   * Moves a bucket, and leaves the old slot locked. If another thread holds the lock of the old
-   * slot, does not move the bucket, and clears the target slot.
-   */
+  /** Moves a bucket, and leaves the old slot locked. */
   private boolean move(int at, int to, @Nullable LiveBucketCount bucketCount) {
     long tatNanos = tatNanos(slots, at);
     if (tatNanos == LOCKED || !lock(slots, at, tatNanos)) {
@@ -469,5 +462,44 @@ final class SlotArray {
     places[first] = (byte) (place >> 16);
     places[first + 1] = (byte) (place >> 8);
     places[first + 2] = (byte) place;
+  }
+
+  /**
+   * A lower bound for the instant at which the first of some buckets becomes full. With this bound,
+   * a full table can refuse a charge without reading every bucket. The bound can be too early, so
+   * that a caller scans the buckets in vain, but never too late.
+   *
+   * <p>A thread that scans the buckets for a later bound first {@linkplain #startOver starts over},
+   * and then reports each bucket. So the bound includes reports from other threads during the scan.
+   *
+   * <p>Thread-safe and lock-free.
+   */
+  static final class EarliestExpiry {
+
+    private static final long NEVER = -1L;
+
+    /** The bound if a bucket can be full already, so that every caller scans. */
+    static final long UNKNOWN = 0;
+
+    private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned
+
+    boolean mayBeBy(long nowNanos) {
+      return Long.compareUnsigned(nanos.get(), nowNanos) <= 0;
+    }
+
+    long nanos() {
+      return nanos.get();
+    }
+
+    void startOver() {
+      nanos.set(NEVER);
+    }
+
+    void tell(long tatNanos) {
+      long known = nanos.get();
+      while (Long.compareUnsigned(tatNanos, known) < 0 && !nanos.compareAndSet(known, tatNanos)) {
+        known = nanos.get();
+      }
+    }
   }
 }

@@ -7,6 +7,7 @@ import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.internal.direct.SipHash;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.BucketTable.Spin;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import dev.sluice.store.BucketTable.Spin;
+import dev.sluice.store.BucketTable.UnchargedException;
 import dev.sluice.store.LiveBucketCount.Room;
+import dev.sluice.store.MemoryStore.SteppingTime;
+import dev.sluice.store.SlotArray.EarliestExpiry;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.locks.ReentrantLock;

@@ -2,6 +2,7 @@
 package dev.sluice.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.store.BucketTable.UnchargedException;
 import java.time.Duration;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Future;

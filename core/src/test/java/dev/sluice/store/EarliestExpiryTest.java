@@ -3,6 +3,7 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.store.SlotArray.EarliestExpiry;
 import org.junit.jupiter.api.Test;
 
 /** The instant before which no bucket fills up: never too late. */

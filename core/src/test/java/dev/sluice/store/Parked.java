@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.store;
 
+import dev.sluice.store.BucketTable.Spin;
+
 /** A thread that waits for another one by {@link Spin}: in the end it parks. */
 final class Parked {
 

@@ -3,6 +3,7 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.store.SlotArray.EarliestExpiry;
 import java.util.Arrays;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;

@@ -3,6 +3,7 @@ package dev.sluice.store;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.store.BucketTable.Spin;
 import java.time.Duration;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.atomic.AtomicBoolean;

@@ -14,10 +14,7 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Checks whether the rules of a book can produce an id. If no rule can produce the id, an override
- * or a penalty for the id never applies to a request.
- */
+/** Checks whether a book's rules can produce an id; otherwise its override never applies. */
 final class AskedIds {
 
   /**

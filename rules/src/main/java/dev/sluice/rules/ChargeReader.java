@@ -40,10 +40,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /**
-   * A limit, its id template, and whether the limit is in shadow; used to find duplicates in a
-   * rule.
-   */
+  /** A limit, its id template, and whether it is in shadow, to find duplicates. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -144,10 +141,7 @@ final class ChargeReader<C> {
     }
   }
 
-  /**
-   * Reads the field {@code by}: the id of a request, which links the settlement at the end of the
-   * request to the reservation at its start.
-   */
+  /** Reads {@code by}: the id that links a request's settlement to its reservation. */
   private @Nullable Template<C> by(Fields fields) {
     boolean settles = fields.find("settles") != null;
     Node node = settles && ofDescriptors ? fields.require("by") : fields.find("by");
@@ -275,10 +269,7 @@ final class ChargeReader<C> {
         : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
   }
 
-  /**
-   * Rejects a rule that names a limit twice with the same id: both charges would spend from one
-   * bucket, and one cost would be lost.
-   */
+  /** Rejects a limit named twice with the same id: one of both costs would be lost. */
   private void requireOnce(@Nullable Node name, Fields fields, boolean shadow) {
     if (name instanceof Node.Scalar limit
         && fields.find("id") instanceof Node.Scalar id

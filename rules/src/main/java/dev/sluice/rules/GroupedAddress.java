@@ -74,10 +74,7 @@ public final class GroupedAddress {
     return address.isIpv4() ? null : address.prefix(bits) + "/" + bits;
   }
 
-  /**
-   * Returns the address, or the lowest address of a range; null if the text is not an address or a
-   * range.
-   */
+  /** Returns the address, or the lowest of a range; null for another text. */
   static @Nullable IpAddress lowest(String text) {
     IpAddress address = IpAddress.parse(text);
     if (address != null || text.indexOf('/') < 0) {

@@ -19,10 +19,7 @@ import java.util.Optional;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Looks up the limits that the rules of one file name, and checks that each limit exists and has a
- * default. Not thread-safe.
- */
+/** Looks up the limits that a file's rules name; each must have a default. Not thread-safe. */
 final class LimitReferences {
 
   private final Limits limits;

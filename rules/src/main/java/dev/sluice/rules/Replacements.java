@@ -148,10 +148,7 @@ public final class Replacements {
     }
   }
 
-  /**
-   * Returns a shortest cycle that starts and ends at a limit and in which each limit replaces the
-   * next; empty if there is no cycle.
-   */
+  /** Returns a shortest cycle in which each limit replaces the next; empty for none. */
   private static List<String> shortestCircle(String start, Map<String, Set<String>> edges) {
     Map<String, String> reachedFrom = new HashMap<>();
     Deque<String> next = new ArrayDeque<>(List.of(start));
@@ -174,10 +171,7 @@ public final class Replacements {
     return circle;
   }
 
-  /**
-   * Rotates a cycle so that it begins with its smallest name. So the message for a cycle is the
-   * same, regardless of the limit from which the search starts.
-   */
+  /** Rotates a cycle so that it begins with its smallest name. */
   private static List<String> fromSmallest(List<String> circle) {
     List<String> turned = new ArrayList<>(circle);
     Collections.rotate(turned, -turned.indexOf(Collections.min(turned)));

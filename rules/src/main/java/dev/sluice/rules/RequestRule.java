@@ -52,23 +52,16 @@ record RequestRule(
   /** A request that matches the rule, with the values of the path variables. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
-  /**
-   * The result of a match: a context if the rule matches, otherwise the reason for the mismatch.
-   */
+  /** A context if the rule matches, otherwise the reason for the mismatch. */
   record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    /**
-     * Returns a mismatch. The reason is a supplier, since only explanations need the text of the
-     * reason.
-     */
+    /** Returns a mismatch; only explanations need its text. */
     static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
   }
 
-  /**
-   * Returns the first segment of each path; empty if one of the paths has no fixed first segment.
-   */
+  /** Returns the first segment of each path; empty if one of them is not fixed. */
   List<String> leadingSegments() {
     List<String> segments = new ArrayList<>(paths.size());
     for (PathPattern path : paths) {

@@ -38,10 +38,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /**
-   * The largest number of comparisons of rules in the search for warnings. This number of
-   * comparisons takes about a second, so reloads stay fast.
-   */
+  /** The most comparisons of rules in the search for warnings: about a second. */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
@@ -118,10 +115,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return book;
   }
 
-  /**
-   * Adds one warning for all rules for descriptors, since the rule book of a proxy can have
-   * thousands of such rules.
-   */
+  /** Adds one warning for all rules for descriptors: a book can have thousands. */
   private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
     List<Integer> ignored =
         IntStream.range(0, rules.size())
@@ -209,10 +203,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return domains;
   }
 
-  /**
-   * Warns about rules that never decide. A file can have thousands of rules, so only rules that can
-   * match the same request or descriptor are compared.
-   */
+  /** Warns about rules that never decide, comparing only rules that can meet. */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
     RuleFinder earlier = new RuleFinder();
     int[] compared = {0};

@@ -99,10 +99,7 @@ final class RuleChanges {
     return one.text.equals(other.text);
   }
 
-  /**
-   * Returns, for each pair of positions, the length of the longest common subsequence from these
-   * positions on.
-   */
+  /** Returns the length of the longest common subsequence from each pair of positions on. */
   private static int[][] common(List<Written> old, List<Written> now) {
     int[][] common = new int[old.size() + 1][now.size() + 1];
     for (int i = old.size() - 1; i >= 0; i--) {

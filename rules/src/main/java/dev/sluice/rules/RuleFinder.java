@@ -197,10 +197,7 @@ final class RuleFinder {
       return null;
     }
 
-    /**
-     * Returns the index of the list whose next rule comes first in the file; -1 if no list has a
-     * next rule.
-     */
+    /** Returns the index of the list whose next rule comes first in the file; -1 for none. */
     private static <R> int next(List<List<Placed<R>>> lists, int[] at) {
       int next = -1;
       int place = Integer.MAX_VALUE;

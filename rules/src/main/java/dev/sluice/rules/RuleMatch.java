@@ -53,10 +53,7 @@ public record RuleMatch(
     replaces = List.copyOf(replaces);
   }
 
-  /**
-   * Joins this match with the match of another interpretation of the same request. The result has
-   * the stricter of both verdicts.
-   */
+  /** Joins the match of another interpretation; the result has the stricter verdict. */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
     boolean denies = verdict == Verdict.DENIES || other.verdict == Verdict.DENIES;

@@ -33,10 +33,7 @@ final class RuleReader {
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
 
-  /**
-   * Fields that change how requests are compared with rules. These fields are allowed in a rule and
-   * at the top level of the book.
-   */
+  /** Fields that change the comparison with rules, in a rule or at the book's top level. */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
   private static final List<String> ALL =
@@ -81,10 +78,7 @@ final class RuleReader {
     }
   }
 
-  /**
-   * Reports mistakes that involve several rules, such as limits that replace each other. Call this
-   * method after the last rule.
-   */
+  /** Reports mistakes that involve several rules, such as limits that replace each other. */
   void end() {
     replacements.report(problems);
     for (InDomain each : reserving) {
@@ -293,10 +287,7 @@ final class RuleReader {
     }
   }
 
-  /**
-   * Parses the effect of a rule: {@code unlimited}, {@code deny}, {@code unmatched}, one limit, or
-   * a list of limits.
-   */
+  /** Parses a rule's effect: {@code unlimited}, {@code deny}, {@code unmatched}, or limits. */
   private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();
     if (isAlone(fields, "unlimited")) {

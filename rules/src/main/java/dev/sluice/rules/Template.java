@@ -37,10 +37,7 @@ final class Template<C> {
     /** Returns the value; null if the limit is to be skipped. */
     @Nullable String value(C context);
 
-    /**
-     * Returns an example value, with which the template is checked without a request; null if no
-     * example is known.
-     */
+    /** Returns an example value to check the template with; null if none is known. */
     default @Nullable String known() {
       return null;
     }
@@ -50,10 +47,7 @@ final class Template<C> {
       return this;
     }
 
-    /**
-     * Returns the value that the template produces for a given value, such as the range that
-     * contains an address; null if no request can have such a value.
-     */
+    /** Returns the value that the template makes of a value, such as its range; null for none. */
     default @Nullable String nearest(String value) {
       return value;
     }
@@ -255,10 +249,7 @@ final class Template<C> {
     return part.stream().filter(piece -> piece.source() != null).count() > 1;
   }
 
-  /**
-   * Returns the pattern of all texts that a part can have, with a capturing group for each
-   * placeholder.
-   */
+  /** Returns the pattern of a part's texts, with a group for each placeholder. */
   private static <C> Pattern form(List<Piece<C>> part) {
     String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
@@ -268,10 +259,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /**
-   * Returns the given text, in which each value is replaced by the value that the template would
-   * produce from it.
-   */
+  /** Returns the text with each value as the template would produce it. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

@@ -13,15 +13,9 @@ import java.util.Random;
  * Chooses random quotas, times and transactions for tests with a {@link Bench}, and often chooses
  * edge cases.
  */
-final class RandomHistory {
+record RandomHistory(Random random) {
 
   private static final List<String> LIMITS = List.of(Bench.A, Bench.B, Bench.C, Bench.OFF);
-
-  private final Random random;
-
-  RandomHistory(Random random) {
-    this.random = random;
-  }
 
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);

@@ -155,10 +155,7 @@ public final class Admission {
     return ending;
   }
 
-  /**
-   * Returns the batches that can be settled now. A batch with an estimate may wait for its true
-   * cost.
-   */
+  /** Returns the batches that can be settled now. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -213,9 +210,7 @@ public final class Admission {
     }
   }
 
-  /**
-   * Logs that a settlement failed: the response cannot change any more, and the tokens stay spent.
-   */
+  /** Logs a failed settlement: the response is sent, and the tokens stay spent. */
   private void notSettled(StoreException failure) {
     settlementFailed = true;
     log.failed(

@@ -126,9 +126,7 @@ public final class ClientAddress {
     return address;
   }
 
-  /**
-   * Returns the lowest address of an IPv6 client's range; an IPv4 address is returned unchanged.
-   */
+  /** Returns the lowest address of an IPv6 client's range; an IPv4 address itself. */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }
@@ -160,9 +158,7 @@ public final class ClientAddress {
     return false;
   }
 
-  /**
-   * Removes the zone that containers append to a link-local address, such as {@code fe80::1%eth0}.
-   */
+  /** Removes a link-local address's zone, such as {@code fe80::1%eth0}. */
   private static String withoutZone(String peer) {
     int zone = peer.indexOf('%');
     boolean bracketed = peer.startsWith("[") && peer.endsWith("]");

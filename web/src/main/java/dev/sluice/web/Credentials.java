@@ -6,16 +6,10 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * Reads an Authorization header: a scheme, whose case is ignored, and credentials. Takes time
- * linear in the header.
- */
+/** Reads an Authorization header's scheme, in any case, and credentials, in linear time. */
 final class Credentials {
 
-  /**
-   * The characters that at least one known application accepts as a space, for use in a character
-   * class.
-   */
+  /** What some application accepts as a space, for a character class. */
   static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
 
   private static final Pattern FORM =

@@ -19,9 +19,7 @@ final class Escapes {
 
   private Escapes() {}
 
-  /**
-   * Decodes percent escapes of UTF-8, keeping plus signs; returns null if an escape is malformed.
-   */
+  /** Decodes percent escapes of UTF-8, keeping plus signs; null for a malformed one. */
   static @Nullable String decoded(String text) {
     return percent(text, false, true);
   }
@@ -42,17 +40,12 @@ final class Escapes {
         inRuns(text, StandardCharsets.ISO_8859_1).getBytes(StandardCharsets.ISO_8859_1), charset);
   }
 
-  /**
-   * Decodes a value of a form, in which a plus is a space; returns null if an escape is malformed.
-   */
+  /** Decodes a form's value, in which a plus is a space; null for a malformed escape. */
   static @Nullable String ofForm(String text) {
     return percent(text, true, true);
   }
 
-  /**
-   * Decodes a value of a form. If the decoded bytes are not UTF-8, only replaces plus signs by
-   * spaces.
-   */
+  /** Decodes a form's value; if it is not UTF-8, only replaces plus signs. */
   static @Nullable String ofUtf8Form(String text) {
     String decoded = ofForm(text);
     boolean replaced = decoded != null && decoded.indexOf('\uFFFD') >= 0;
@@ -65,10 +58,7 @@ final class Escapes {
     return decoded == null ? text : decoded;
   }
 
-  /**
-   * Decodes percent escapes. A character beyond ASCII is read as a byte of UTF-8 that the client
-   * did not escape.
-   */
+  /** Decodes percent escapes; an unescaped character beyond ASCII is a byte of UTF-8. */
   private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
       return text; // nearly all texts contain no escape
@@ -119,10 +109,7 @@ final class Escapes {
     return c < 0x80 ? Character.digit(c, 16) : -1;
   }
 
-  /**
-   * Decodes the escapes of quoted cookies: a backslash followed by three octal digits or by one
-   * character.
-   */
+  /** Decodes a quoted cookie: a backslash, and three octal digits or one character. */
   static String unslashed(String text) {
     return SLASHED
         .matcher(text)

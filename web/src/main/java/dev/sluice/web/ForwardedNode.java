@@ -9,10 +9,7 @@ final class ForwardedNode {
 
   private ForwardedNode() {}
 
-  /**
-   * Returns the address in the {@code for} parameter of an RFC 7239 element; null if there is no
-   * address.
-   */
+  /** Returns the address in {@code for} of an RFC 7239 element; null without one. */
   static @Nullable IpAddress ofForwarded(String element) {
     String node = null;
     int start = 0;
@@ -82,10 +79,7 @@ final class ForwardedNode {
     return address == null ? value : address.toString();
   }
 
-  /**
-   * Returns whether a text ends at an index, or continues with a port: a number or an obfuscated
-   * port ("_…").
-   */
+  /** Whether a text ends at an index, or continues with a port, perhaps obfuscated ("_…"). */
   private static boolean isPortOrNothing(String text, int from) {
     return from == text.length()
         || text.substring(from).matches(":(?:[0-9]{1,5}|_[A-Za-z0-9._-]{1,64})");

@@ -95,10 +95,7 @@ public final class Match {
     }
   }
 
-  /**
-   * Returns the interpretations of a request that match a rule. If a shadow rule cannot interpret
-   * the request, returns an empty list.
-   */
+  /** Returns the readings that match a rule; none if a shadow rule cannot read the request. */
   private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
     try {
       return rule.match(facts);

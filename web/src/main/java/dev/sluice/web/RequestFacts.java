@@ -71,10 +71,7 @@ public final class RequestFacts {
       };
     }
 
-    /**
-     * Returns the function that decodes a query. Express keeps bytes that are not UTF-8; other
-     * servers replace these bytes.
-     */
+    /** Returns how a query is decoded: Express keeps bytes that are not UTF-8. */
     QueryString.Decoding ofQuery() {
       return switch (this) {
         case PERCENT -> Escapes::decoded;
@@ -204,10 +201,7 @@ public final class RequestFacts {
     return methods;
   }
 
-  /**
-   * Adds a method. Removes the white space that Node.js removes around a method: more than ASCII
-   * spaces.
-   */
+  /** Adds a method. */
   private static void addMethod(String text, Set<String> methods) {
     Matcher method = METHOD.matcher(text);
     if (method.matches()) {
@@ -297,10 +291,7 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /**
-   * Returns the values of cookies with a similar name, and of cookies that follow a comma, which
-   * ASP.NET treats as a separator.
-   */
+  /** Returns cookies of similar names, and those after a comma, ASP.NET's separator. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -341,19 +332,13 @@ public final class RequestFacts {
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /**
-   * Returns whether at least one known application treats two names as equal. PHP can treat a
-   * bracket and "_" as equal.
-   */
+  /** Whether some application treats two names as equal, as PHP does "[" and "_". */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /**
-   * Normalizes a name as PHP, qs and ASP.NET do: ignores case and brackets, and cuts the name at a
-   * zero byte.
-   */
+  /** Normalizes as PHP, qs and ASP.NET do: without case, brackets, or a zero byte's rest. */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }

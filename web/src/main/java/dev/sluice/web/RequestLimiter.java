@@ -235,10 +235,7 @@ public final class RequestLimiter implements AutoCloseable {
     return refused(request, decision, Refusal.denied(decision, profile), null);
   }
 
-  /**
-   * Returns a refusal if the failure means that no decision could be made; rethrows any other
-   * failure.
-   */
+  /** Returns a refusal if no decision could be made; rethrows other failures. */
   private Admission refused(WebRequest request, RuntimeException failure) {
     if (failure instanceof UnusableRequestException e) {
       return refused(request, null, Refusal.unusable(e), e.detail());
@@ -254,9 +251,7 @@ public final class RequestLimiter implements AutoCloseable {
     throw failure;
   }
 
-  /**
-   * Logs a failure; if the application failed to supply a quota, also reports it to the observer.
-   */
+  /** Logs a failure; tells the observer of one to supply a quota. */
   private void reportFailed(String what, RuntimeException failure) {
     log.failed(what, failure);
     if (failure instanceof QuotaFailedException e) {

@@ -16,10 +16,7 @@ import org.jspecify.annotations.Nullable;
  * the first address that is not a trusted proxy.
  */
 
-/**
- * Iterates over the elements of a list header from right to left, beginning with the last line.
- * Reads only as far as needed. Not thread-safe.
- */
+/** Iterates over a list header from its last line and element on, as far as needed. */
 final class RightToLeft {
 
   private final List<String> lines;

@@ -162,9 +162,7 @@ public final class Rule {
         .toList();
   }
 
-  /**
-   * Returns the response statuses after which tokens stay spent; null if they always stay spent.
-   */
+  /** Returns the statuses after which tokens stay spent; null if they always do. */
   @Nullable Predicate<Integer> counts() {
     return counted;
   }

@@ -58,10 +58,7 @@ public final class Rules {
     return Batch.join(matchAsync(request, limits));
   }
 
-  /**
-   * Does the same as {@link #match} without waiting. Never throws: every failure completes the
-   * future exceptionally.
-   */
+  /** Does the same as {@link #match} without waiting; every failure completes the future. */
   CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
     try {
       return book == null

@@ -41,9 +41,7 @@ record Spend(
             quota == null ? "" : " (with quotas of the application)");
   }
 
-  /**
-   * Returns the limit of the catalogue, or the declared limit if the catalogue does not have it.
-   */
+  /** Returns the catalogue's limit, or the declared one if the catalogue lacks it. */
   private LimitName name(Catalogue catalogue) {
     LimitName known = catalogue.find(limit);
     return known == null && declared != null ? declared : catalogue.get(limit);

@@ -101,9 +101,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /**
-   * Returns whether the path has only one reading, since it is ASCII without special characters.
-   */
+  /** Whether the path has only one reading, as ASCII without special characters. */
   private static boolean isPlain(String path) {
     char last = 0;
     for (int i = 0; i < path.length(); i++) {
@@ -169,10 +167,7 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /**
-   * Throws if the segments {@code .} and {@code ..} are not all written in the same way: some
-   * applications resolve only plain dots.
-   */
+  /** Throws if dot segments are written in several ways: some applications resolve only one. */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {
@@ -205,10 +200,7 @@ public final class WebPath {
     @Nullable String name(String segment);
   }
 
-  /**
-   * Returns whether a parameter has an escaped slash. Applications that decode the whole path first
-   * split the path at this slash.
-   */
+  /** Returns whether a parameter has an escaped slash. */
   private static boolean splitsInAParameter(String path) {
     if (path.indexOf(';') < 0) {
       return false; // nearly all paths have no parameters

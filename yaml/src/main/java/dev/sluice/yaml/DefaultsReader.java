@@ -178,10 +178,7 @@ final class DefaultsReader {
     }
   }
 
-  /**
-   * Returns whether an entry needs no quota, because it only declares the name of a limit that has
-   * overrides only.
-   */
+  /** Whether an entry needs no quota: it only declares a limit that has overrides only. */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null
         && fields.find("overridesOnly") != null

@@ -31,10 +31,7 @@ public final class Fields {
     return of(map, owner, known, known, problems);
   }
 
-  /**
-   * Returns the fields of a map. If the map has enough of the fields in {@code recognizing}, the
-   * file is recognized as a Sluice file.
-   */
+  /** Returns a map's fields; enough in {@code recognizing} make the file Sluice's. */
   static Fields of(
       Node.Mapping map,
       Node owner,

@@ -14,16 +14,10 @@ import java.security.NoSuchAlgorithmException;
 import java.util.HexFormat;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The content of a file, or the reason why the file could not be read. Immutable, since no caller
- * changes the array of bytes.
- */
+/** The content of a file, or the reason why the file could not be read. */
 final class FileContent {
 
-  /**
-   * The largest file in bytes, enough for half a million overrides. A larger file could exhaust the
-   * memory.
-   */
+  /** The largest file in bytes: half a million overrides. */
   private static final int MOST_BYTES = 16 << 20;
 
   /**
@@ -82,10 +76,7 @@ final class FileContent {
         : "the file has more than %1$s MiB, the maximum".formatted(maxBytes >> 20);
   }
 
-  /**
-   * Whether a parent of the path is a file. Java versions throw different exceptions when a program
-   * reads a path below a file.
-   */
+  /** Whether a parent is a file, for which Java versions throw different exceptions. */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);

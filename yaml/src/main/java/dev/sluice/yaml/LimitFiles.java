@@ -130,10 +130,7 @@ public final class LimitFiles {
     return new LastGood(limits, read.snapshot().hash(), read.at());
   }
 
-  /**
-   * Writes the copy, if a copy is configured. Returns a problem if the write failed, otherwise
-   * null.
-   */
+  /** Writes the copy, if configured; returns a problem if the write failed, otherwise null. */
   @Nullable Problem copy(Snapshot snapshot, Instant at) {
     if (copy == null) {
       return null;

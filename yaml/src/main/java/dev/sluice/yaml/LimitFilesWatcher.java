@@ -308,10 +308,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /**
-   * Returns the reasons why valid limits must not replace the current limits: a required limit is
-   * missing, or all defaults are missing.
-   */
+  /** Returns why valid limits must not come into force: a required default is missing, or all. */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());

@@ -124,9 +124,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     return new LimitsCopy(snapshot, at);
   }
 
-  /**
-   * Returns the role of each file, such as "defaults", in the order of {@link Snapshot#contents}.
-   */
+  /** Returns each file's role, such as "defaults", in {@link Snapshot#contents}' order. */
   private static List<String> roles(LimitFiles files) {
     List<String> roles = new ArrayList<>();
     addIf(files.names, "names", roles);

@@ -75,10 +75,7 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
-  /**
-   * Whether a character needs no escape. Unusual spaces need an escape, since YAML readers treat
-   * such spaces differently.
-   */
+  /** Whether a character needs no escape; readers treat unusual spaces differently. */
   private static boolean isSafe(int c) {
     return c == ' '
         || (c > ' '

@@ -159,10 +159,7 @@ final class Loading {
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
-  /**
-   * Returns a file that can have sections; null if the file is not configured. Reads each file only
-   * once.
-   */
+  /** Returns a file that can have sections, read only once; null if it is not configured. */
   private @Nullable Source source(
       @Nullable Path path, @Nullable FileContent content, String expected, String none) {
     return path == null || content == null
@@ -231,9 +228,7 @@ final class Loading {
         : new Place(source.entry(Sections.OVERRIDES).value(), source.problems);
   }
 
-  /**
-   * Returns the file with one of the given sections. Reports each further file with such a section.
-   */
+  /** Returns the file with one of the given sections. */
   private @Nullable Source having(List<String> keys) {
     Source found = null;
     for (Source one : sources.values()) {
@@ -369,10 +364,7 @@ final class Loading {
     }
   }
 
-  /**
-   * Reports required limits without a default. Called only if no file has a mistake, since a
-   * mistake can be the reason for a missing default.
-   */
+  /** Reports required limits without a default, after files without mistakes only. */
   private void require(Limits limits, Snapshot snapshot) {
     for (Requirement one : files.required) {
       if (one.onMissing() != MissingDefault.ALLOW && !one.isMetBy(limits)) {

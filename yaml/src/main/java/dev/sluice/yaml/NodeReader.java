@@ -51,10 +51,7 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
-  /**
-   * The most characters of a value. The longest value is an id for the set of names of an ACME
-   * order, with repetitions.
-   */
+  /** The most characters of a value; the longest is an id of an ACME order's names. */
   static final int MAX_SCALAR = 64 * 1024;
 
   /** The most characters of an embedded file. Kubernetes allows 1 MiB for a whole ConfigMap. */
@@ -63,10 +60,7 @@ final class NodeReader {
   /** The nesting depth of an embedded file, which is a value in the root's map {@code data}. */
   private static final int EMBEDDED_DEPTH = 3;
 
-  /**
-   * The largest buffer of the scanner. For each refill, the scanner copies the rest of its buffer,
-   * so many small refills would take quadratic time.
-   */
+  /** The largest buffer of the scanner, which copies its rest for each refill. */
   private static final int MAX_BUFFER = 1 << 20;
 
   /** Matches the end of the parser's messages that quote more than one character of the file. */
@@ -259,9 +253,7 @@ final class NodeReader {
     }
   }
 
-  /**
-   * Adds the entries of the maps under the key {@code <<}, except for keys that the map itself has.
-   */
+  /** Adds the entries under the key {@code <<}, except for keys that the map has itself. */
   private void merge(List<Node.Entry> entries) {
     List<Node> merged = new ArrayList<>();
     for (Node.Entry entry : List.copyOf(entries)) {
@@ -289,10 +281,7 @@ final class NodeReader {
     }
   }
 
-  /**
-   * Returns a value. Checks the length of the value first, before the value is parsed as a number
-   * or a period.
-   */
+  /** Returns a value, after checking its length. */
   private Node value(ScalarEvent scalar, int depth, int line, int column) {
     String text = scalar.getValue();
     int most = hasAliases && depth == EMBEDDED_DEPTH ? MAX_EMBEDDED : MAX_SCALAR;

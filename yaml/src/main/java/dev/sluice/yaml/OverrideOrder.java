@@ -41,10 +41,7 @@ final class OverrideOrder {
     return count != 0 ? count : burst != 0 ? burst : a.period().compareTo(b.period());
   }
 
-  /**
-   * Compares two texts by code point. {@link String#compareTo} sorts surrogates before U+E000 to
-   * U+FFFF.
-   */
+  /** Compares by code point; {@link String#compareTo} misplaces surrogates. */
   static int byCodePoint(String a, String b) {
     int end = Math.min(a.length(), b.length());
     for (int i = 0; i < end; i++) {

@@ -165,10 +165,7 @@ public final class OverridesCsv {
     return lines;
   }
 
-  /**
-   * Whether a row is a further quota of the override in the row before: all cells except the quota
-   * are equal.
-   */
+  /** Whether a row is a further quota of the override before: all other cells are equal. */
   private static boolean isFurtherQuota(Line row, Line before) {
     List<Quota> quotas = before.override().quotas();
     LimitOverride own = row.override();
@@ -225,9 +222,7 @@ public final class OverridesCsv {
   /** A row with the number of the line where it starts. */
   private record Row(int number, List<String> cells) {}
 
-  /**
-   * Splits a text into rows as in RFC 4180. A line can also end with LF only. Skips empty lines.
-   */
+  /** Splits a text into rows as in RFC 4180, also at LF only; skips empty lines. */
   private static List<Row> rows(String text) {
     List<Row> rows = new ArrayList<>();
     List<String> cells = new ArrayList<>();

@@ -17,10 +17,7 @@ import java.util.Map;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Reads one overrides file: a list of maps with one key, name → {burst, count, period, ids}. Not
- * thread-safe.
- */
+/** Reads a list of maps with one key, name → {burst, count, period, ids}. Not thread-safe. */
 final class OverridesReader {
 
   private static final List<String> FIELDS =
@@ -121,10 +118,7 @@ final class OverridesReader {
     }
   }
 
-  /**
-   * Reports the field {@code unlimited}. An override must not be unlimited, since the metrics of
-   * the limit would not count requests for an unlimited id.
-   */
+  /** Reports {@code unlimited}: the metrics would not count the id's requests. */
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {
       if (field.key().text().equals("unlimited")) {

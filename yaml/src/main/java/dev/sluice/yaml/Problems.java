@@ -27,10 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Problems {
 
-  /**
-   * The largest number of problems that are kept, so that the problems of a completely wrong file
-   * do not fill the memory.
-   */
+  /** The most problems that are kept of a completely wrong file. */
   static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
@@ -71,10 +68,7 @@ public final class Problems {
     this.places = places;
   }
 
-  /**
-   * Returns the place of a node of this file. If the message is about another file, the place
-   * contains this file's name.
-   */
+  /** Returns a node's place, with this file's name in a message about another file. */
   String place(Node node, Problems message) {
     if (places != null) {
       return places.apply(node.line());
@@ -159,10 +153,7 @@ public final class Problems {
     unknownKey(key, message, known, suggestion(key, known), isOurs);
   }
 
-  /**
-   * Returns the question "did you mean" with the nearest known key; empty if there are already too
-   * many problems.
-   */
+  /** Returns "did you mean" with the nearest known key; empty after many problems. */
   String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }
@@ -185,10 +176,7 @@ public final class Problems {
     mistake(key.line(), key.column(), shown, mayHide ? hidden : null);
   }
 
-  /**
-   * Suggests a known key with more or fewer words than the given key, such as tokens for
-   * tokens-file.
-   */
+  /** Suggests a known key with more or fewer words, such as tokens for tokens-file. */
   private static String sharingWords(String key, Collection<String> known) {
     return known.stream()
         .filter(one -> key.startsWith(one + "-") || one.startsWith(key + "-"))
@@ -277,10 +265,7 @@ public final class Problems {
     }
   }
 
-  /**
-   * Creates a problem. Replaces unprintable characters in the message, so that a file cannot forge
-   * log lines.
-   */
+  /** Creates a problem. A file cannot forge log lines with unprintable characters. */
   private Problem problem(int line, int column, Severity severity, String text) {
     return new Problem(file, line, column, severity, UNPRINTABLE.matcher(text).replaceAll(" "));
   }
@@ -319,10 +304,7 @@ public final class Problems {
     return mistaken;
   }
 
-  /**
-   * Returns all problems. A problem quotes text of the file only if the file was recognized as a
-   * Sluice file.
-   */
+  /** Returns all problems. */
   List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());
     for (Told one : found) {

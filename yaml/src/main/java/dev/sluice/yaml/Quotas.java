@@ -55,10 +55,7 @@ final class Quotas {
     return quota;
   }
 
-  /**
-   * Returns the quotas of an entry, the longest period first; null after a mistake. Reports the
-   * mistake.
-   */
+  /** Returns the quotas, the longest period first; null after a reported mistake. */
   static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
     Node node = fields.find(LIST);
     if (node == null) {

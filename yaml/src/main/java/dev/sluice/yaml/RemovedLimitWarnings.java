@@ -15,10 +15,7 @@ import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Finds defaults, overrides and ends of files that a reload would remove. A truncated file is a
- * common cause.
- */
+/** Finds defaults, overrides and ends of files that a reload would remove. */
 final class RemovedLimitWarnings {
 
   private static final int SHOWN = 10;
@@ -71,10 +68,7 @@ final class RemovedLimitWarnings {
     return known != null && limits.hasDefault(known);
   }
 
-  /**
-   * Warns about missing overrides. Reports only the number of overrides per limit, since ids can be
-   * secret.
-   */
+  /** Warns about missing overrides. */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
     for (LimitName name : before.catalogue().names()) {
@@ -100,10 +94,7 @@ final class RemovedLimitWarnings {
     return (int) before.overridesOf(name).stream().filter(one -> !left.contains(one.id())).count();
   }
 
-  /**
-   * Whether a file was truncated: apart from the last line feed, the new content is the beginning
-   * of the old content.
-   */
+  /** Whether a file was truncated: its new content begins the old one. */
   private static boolean cut(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
     if (before == null || now == null || now.fault() != null || before.fault() != null) {

@@ -23,10 +23,7 @@ final class Sections {
   static final String OVERRIDES = "overrides";
   static final String RULES = "rules";
 
-  /**
-   * The keys of all sections; the last four belong to rule books. A limit must not be named like a
-   * section.
-   */
+  /** The keys of all sections; the last four belong to rule books. */
   static final List<String> ALL =
       List.of(NAMES, LIMITS, OVERRIDES, RULES, "rulesOnly", "ignoreCase", "methodOverride");
 
@@ -76,10 +73,7 @@ final class Sections {
     return byKey.get(key);
   }
 
-  /**
-   * Returns the entry of the first of the given sections that the file has; null if the file has
-   * none of them.
-   */
+  /** Returns the entry of the first given section that the file has; null without one. */
   Node.@Nullable Entry first(Collection<String> keys) {
     return keys.stream().filter(byKey::containsKey).findFirst().map(byKey::get).orElse(null);
   }

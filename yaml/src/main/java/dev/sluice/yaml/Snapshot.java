@@ -9,9 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The contents of all files, read at about the same time; null for a file that is not configured.
- */
+/** The contents of all files at about the same time; null for one not configured. */
 record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,
@@ -21,10 +19,7 @@ record Snapshot(
 
   private static final int HASH_LENGTH = 12;
 
-  /**
-   * Returns the name of the file of defaults, or of the first configured file if there are no
-   * defaults.
-   */
+  /** Returns the name of the file of defaults, or else of the first configured file. */
   String firstFile() {
     return Stream.concat(Stream.of(defaults, overrides, names), companions.stream())
         .filter(Objects::nonNull)

@@ -52,9 +52,7 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /**
-   * Reads the file. Does not change fields, since an abandoned call can return at any later time.
-   */
+  /** Reads the file. Changes no field: an abandoned call can return at any later time. */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

@@ -232,7 +232,6 @@ public final class LogProvider implements SLF4JServiceProvider {
       return current;
     }
 
-    /** Formats an event as a line, without the line feed. */
     abstract String line(Instant at, LoggingEvent event);
 
     private static String message(LoggingEvent event) {

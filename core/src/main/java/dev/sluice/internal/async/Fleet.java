@@ -164,10 +164,7 @@ public final class Fleet implements AutoCloseable {
     return seen == 0 ? 0 : Math.max(seen, atLeast);
   }
 
-  /**
-   * Returns the number of processes that were found on the list, which can be lower than {@link
-   * #size}; 0 until the processes have been counted.
-   */
+  /** Returns the listed processes, perhaps fewer than {@link #size}; 0 before the count. */
   public int seen() {
     return most;
   }

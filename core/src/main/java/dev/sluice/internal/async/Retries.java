@@ -116,10 +116,7 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /**
-   * Makes the remaining calls of this round, up to {@link #AT_A_TIME} at a time; an alarm starts
-   * the next round.
-   */
+  /** Makes the round's remaining calls, {@link #AT_A_TIME} at a time; an alarm starts the next. */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

@@ -93,10 +93,7 @@ public final class Stages {
     return failure instanceof CompletionException && cause != null ? cause : failure;
   }
 
-  /**
-   * Cancels the first stage of a chain when the last stage is cancelled or times out. In the JDK, a
-   * cancelled stage does not cancel earlier stages.
-   */
+  /** Cancels the first stage of a chain when the last stage is cancelled or times out. */
   @CanIgnoreReturnValue
   public static <T> CompletionStage<T> reaching(CompletionStage<?> first, CompletionStage<T> last) {
     CompletableFuture<?> future = future(first);
@@ -114,10 +111,7 @@ public final class Stages {
     return last;
   }
 
-  /**
-   * Flattens a stage of a stage. Cancelling the result cancels the outer stage, or the inner stage
-   * once the outer stage is complete.
-   */
+  /** Flattens a stage of a stage. */
   public static <T> CompletionStage<T> flat(CompletionStage<CompletionStage<T>> first) {
     CompletionStage<T> last =
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));

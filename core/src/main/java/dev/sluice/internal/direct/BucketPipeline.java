@@ -15,10 +15,7 @@ import org.jspecify.annotations.Nullable;
  */
 public interface BucketPipeline {
 
-  /**
-   * The number of buckets that are looked up together: more than a processor core can fetch from
-   * memory at the same time.
-   */
+  /** Buckets that are looked up together: more than a core can fetch at the same time. */
   int GROUP = 32;
 
   /** Removes all buckets from the series. */

@@ -84,10 +84,7 @@ public record Conversion(
     }
   }
 
-  /**
-   * Collects the text of the files, which all domains share, and gives each limit a unique name.
-   * Not thread-safe.
-   */
+  /** Collects the files' text for all domains, with unique names. Not thread-safe. */
   static final class ConvertedFiles {
 
     /** Top-level keys of limit files, which are not allowed as names of limits. */
@@ -167,10 +164,7 @@ public record Conversion(
       rules.add(text);
     }
 
-    /**
-     * Returns the counter of nodes that pattern searches visited, for a test that bounds this
-     * number.
-     */
+    /** Returns how many nodes pattern searches visited, for a test that bounds it. */
     AtomicLong steps() {
       return steps;
     }

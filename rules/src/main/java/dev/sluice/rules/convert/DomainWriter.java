@@ -112,10 +112,7 @@ final class DomainWriter {
     return Objects.requireNonNull(branch.rate());
   }
 
-  /**
-   * Reports each name in {@code replaces} for which no limit was written. A rate that is unlimited
-   * or denies everything has no limit.
-   */
+  /** Reports each name in {@code replaces} without a limit: unlimited, or a denial. */
   private void tellUnknown() {
     rated(domain.branches())
         .forEach(
@@ -131,10 +128,7 @@ final class DomainWriter {
             });
   }
 
-  /**
-   * Returns the line {@code replaces} of a rule. The line lists the limits that were written for
-   * the names in the configuration.
-   */
+  /** Returns the line {@code replaces}: the limits written for the configured names. */
   private String replaces(Rate rate) {
     String limits =
         rate.replaces().stream()
@@ -284,18 +278,12 @@ final class DomainWriter {
     return overriding;
   }
 
-  /**
-   * Returns whether a rule can produce the value as an id. Rules group IPv6 addresses by their
-   * first 64 bits, so an override for a single IPv6 address would never apply.
-   */
+  /** Whether a rule can produce the id; rules group IPv6 addresses by 64 bits. */
   private static boolean isAskedFor(String key, String value) {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /**
-   * Whether a descriptor can be written as a default or an override. A rate that replaces another
-   * rate, or is replaced by one, needs a separate rule.
-   */
+  /** Whether a descriptor can be a default or an override: it replaces nothing. */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -305,10 +293,7 @@ final class DomainWriter {
         && !replaced.contains(rate.name());
   }
 
-  /**
-   * Adds an {@code unmatched} rule after all rules below a path. If none of these rules matches,
-   * Envoy applies no limit, so no later rule is allowed to match.
-   */
+  /** Adds an {@code unmatched} rule after all rules below a path. */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
     keysBelow.forEach(key -> entries.add(quoted(key)));

@@ -313,10 +313,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /**
-     * Returns the quota; null if the limit denies everything (0 requests), or if Sluice cannot
-     * express the quota.
-     */
+    /** Returns the quota; null for 0 requests, or if Sluice cannot express it. */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);

@@ -100,10 +100,7 @@ final class PatternSet {
     return active.stream().anyMatch(node -> node.pattern != null);
   }
 
-  /**
-   * Adds a node. If a star follows the node, also adds the node after the star, and so on, since a
-   * star matches an empty text.
-   */
+  /** Adds a node. */
   private static void reach(@Nullable Node node, Set<Node> active) {
     Node at = node;
     while (at != null && active.add(at)) {
@@ -111,10 +108,7 @@ final class PatternSet {
     }
   }
 
-  /**
-   * Whether a value exists that matches both the given pattern, which has a star, and a pattern of
-   * this set.
-   */
+  /** Whether some value matches the given pattern and a pattern of this set. */
   boolean meets(ValuePattern pattern) {
     ValuePattern turned = turned(pattern);
     List<Node> alike = alike(pattern.pieces().get(0), begins);
@@ -124,10 +118,7 @@ final class PatternSet {
         : anyMeets(turned, alikeFromEnd);
   }
 
-  /**
-   * Returns the nodes of all patterns whose text before the first star begins with the given text,
-   * or is a beginning of the given text.
-   */
+  /** Returns the nodes whose text before the first star begins the text, or the reverse. */
   private List<Node> alike(String begin, Node root) {
     List<Node> alike = new ArrayList<>();
     Node at = root;

@@ -158,7 +158,6 @@ public final class Access implements AutoCloseable {
     return audit;
   }
 
-  /** Closes the stores that count requests. */
   @Override
   public void close() {
     addresses.close();
@@ -189,7 +188,6 @@ public final class Access implements AutoCloseable {
       byte @Nullable [] tokenHash,
       List<String> certificateNames,
       List<Noted> acts) {
-    String address = address(peer);
     Tokens known = known();
     if (known == null) {
       return anybody(door, peer, () -> certificateNames).about(acts);
@@ -199,15 +197,11 @@ public final class Access implements AutoCloseable {
       if (grant == null) {
         throw failed(door, peer, "the token is not known", acts);
       }
-      WatchedCaller watch = new WatchedCaller(this, door, grant, Caller.CallerKind.TOKEN);
-      watch.asks();
-      return Caller.of(grant, Caller.CallerKind.TOKEN, address, watch).about(acts);
+      return granted(grant, Caller.CallerKind.TOKEN, door, peer, acts);
     }
     Grant grant = known.ofCertificate(certificateNames);
     if (grant != null) {
-      WatchedCaller watch = new WatchedCaller(this, door, grant, Caller.CallerKind.CERTIFICATE);
-      watch.asks();
-      return Caller.of(grant, Caller.CallerKind.CERTIFICATE, address, watch).about(acts);
+      return granted(grant, Caller.CallerKind.CERTIFICATE, door, peer, acts);
     }
     if (!certificateNames.isEmpty()) {
       String why = "the tokens file has no entry for a name in the client's certificate";
@@ -220,7 +214,7 @@ public final class Access implements AutoCloseable {
   /** Returns the caller of a request to a server without a tokens file. */
   Caller anybody(String door, @Nullable SocketAddress peer, Supplier<List<String>> names) {
     return Caller.anybody(
-        address(peer), names, new Strange(this, door, peer), adminsAnywhere || isLoopback(peer));
+        address(peer), names, strange(door, peer), adminsAnywhere || isLoopback(peer));
   }
 
   private static boolean isLoopback(@Nullable SocketAddress peer) {
@@ -239,7 +233,6 @@ public final class Access implements AutoCloseable {
     return perAddress != null;
   }
 
-  /** Whether a client is known, by a token or by its certificate. */
   boolean isKnown(byte @Nullable [] tokenHash, List<String> certificateNames) {
     Tokens known = known();
     return known == null
@@ -248,11 +241,7 @@ public final class Access implements AutoCloseable {
             : known.ofHash(tokenHash) != null);
   }
 
-  /**
-   * Counts a request of a client without a known token against the limit of its address.
-   *
-   * @throws RefusedException if the address sends too many requests
-   */
+  /** Charges the limit of a stranger's address, or throws a {@link RefusedException}. */
   void admitStranger(@Nullable SocketAddress peer) {
     Quota quota = perAddress;
     long waitSeconds = quota == null ? 0 : spent(ofStrangers, REQUESTS_PER_ADDRESS, quota, peer);
@@ -265,52 +254,39 @@ public final class Access implements AutoCloseable {
   }
 
   Caller stranger(String door, @Nullable SocketAddress peer) {
-    return Caller.unknown(address(peer), new Strange(this, door, peer));
+    return Caller.unknown(address(peer), strange(door, peer));
   }
 
-  /** One request of a caller without token and certificate. */
-  private record Strange(Access access, String door, @Nullable SocketAddress peer)
-      implements Watch {
-
-    @Override
-    public void refused(Caller caller, String why) {
-      if (caller.kind() == Caller.CallerKind.ANYBODY) {
-        access.refusals.forbidden.increment();
-        access.noteStranger(caller, door, peer, why);
-      } else {
-        access.missing(caller, door, peer, why);
-      }
-    }
-
-    @Override
-    public void asks() {
-      access.admitStranger(peer);
-    }
+  private Watch strange(String door, @Nullable SocketAddress peer) {
+    return new Watch(
+        (caller, why) -> {
+          if (caller.kind() == Caller.CallerKind.ANYBODY) {
+            refusals.forbidden.increment();
+            noteStranger(caller, door, peer, why);
+          } else {
+            missing(caller, door, peer, why);
+          }
+        },
+        () -> admitStranger(peer));
   }
 
-  /** One request of a known caller. */
-  private record WatchedCaller(Access access, String door, Grant grant, Caller.CallerKind kind)
-      implements Watch {
-
-    @Override
-    public void refused(Caller caller, String why) {
-      access.forbidden(caller, door, why);
-    }
-
-    @Override
-    public void asks() {
-      access.admit(grant, kind);
-    }
+  private Caller granted(
+      Grant grant,
+      Caller.CallerKind kind,
+      String door,
+      @Nullable SocketAddress peer,
+      List<Noted> acts) {
+    admit(grant, kind);
+    Watch watch =
+        new Watch((caller, why) -> forbidden(caller, door, why), () -> admit(grant, kind));
+    return Caller.of(grant, kind, address(peer), watch).about(acts);
   }
 
   private static String id(Caller.CallerKind kind, String name) {
     return kind + " " + name;
   }
 
-  /**
-   * Counts a refusal for a missing role or scope. The audit log records the refusal, unless the
-   * caller has too many refusals.
-   */
+  /** Counts a refusal, and records it unless the caller has too many refusals. */
   private void forbidden(Caller caller, String door, String why) {
     refusals.forbidden.increment();
     Transaction one = Transaction.of(NOTED_PER_CALLER, NOTED, id(caller.kind(), caller.name()));
@@ -319,10 +295,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /**
-   * Counts a request without a token. The audit log records the requested operations, unless the
-   * address has sent too many requests without a token.
-   */
+  /** Counts a request without a token, and records it unless the address sends too many. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);
@@ -339,10 +312,7 @@ public final class Access implements AutoCloseable {
         caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
-  /**
-   * Counts a request against the limit of a token. A certificate with the same name as a token has
-   * a bucket of its own.
-   */
+  /** Charges a token's limit. A certificate with a token's name has its own bucket. */
   private void admit(Grant grant, Caller.CallerKind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
@@ -358,19 +328,12 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /**
-   * Returns the exception for a failed authentication. After too many failures of one address, the
-   * exception has the status 429, and the audit log gets no further lines. A valid token from this
-   * address is still accepted.
-   */
+  /** Returns a failed authentication's exception; a 429 after many of one address. */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     return failed(door, peer, why, why, acts);
   }
 
-  /**
-   * Returns the exception for a failed authentication. The audit log gets the text {@code noted},
-   * which can have more detail than the client's text {@code why}.
-   */
+  /** Returns the failure; the audit log gets {@code noted}, the client only {@code why}. */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
@@ -422,10 +385,7 @@ public final class Access implements AutoCloseable {
         : String.valueOf(peer);
   }
 
-  /**
-   * Returns an IPv4 address, or the /64 network of an IPv6 address, which is usually all one
-   * client's.
-   */
+  /** Returns an IPv4 address, or the /64 network of an IPv6 address, usually one client's. */
   private static String network(@Nullable SocketAddress peer) {
     if (peer instanceof InetSocketAddress socket
         && socket.getAddress() instanceof Inet6Address ip) {

@@ -16,6 +16,7 @@ import dev.sluice.server.tls.TlsIdentity.Tls;
 import io.netty.util.AttributeKey;
 import java.util.List;
 import java.util.Locale;
+import java.util.function.BiConsumer;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * second header takes precedence. A proxy that asks for a decision copies its client's headers, so
  * the proxy sends its own token in {@code Sluice-Token}.
  */
-public final class AccessPart implements Part {
+public record AccessPart(Access access) implements Part {
 
   private static final AttributeKey<Caller> CALLER =
       AttributeKey.valueOf(AccessPart.class, "CALLER");
@@ -38,16 +39,7 @@ public final class AccessPart implements Part {
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
-  private final Access access;
-
-  public AccessPart(Access access) {
-    this.access = access;
-  }
-
-  /**
-   * Returns the caller of a request. Without a tokens file, the caller needs no token, and its name
-   * is the name in its certificate, if it has sent one.
-   */
+  /** Returns the caller; without a tokens file, its certificate names it, if there is one. */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
     if (known != null) {
@@ -72,10 +64,7 @@ public final class AccessPart implements Part {
     }
   }
 
-  /**
-   * Whether a request is a health check. Health checks are never rate-limited: a failed check would
-   * restart an overloaded server, which does not reduce the load.
-   */
+  /** Health checks are never limited: a failed check would restart an overloaded server. */
   private static boolean isHealth(ServiceRequestContext context) {
     String route = context.config().route().patternString();
     return route.equals("/healthz") || route.equals("/readyz") || route.startsWith(HEALTH);
@@ -182,28 +171,15 @@ public final class AccessPart implements Part {
   }
 
   /**
-   * Reports a caller's further requests and refusals to access control. Thread-safe; never blocks.
+   * Told of a caller's further requests and refusals. Thread-safe; never blocks.
+   *
+   * @param refused called if a caller requested an operation that it is not allowed to use
+   * @param asks called for a further operation within a request that was already counted; throws a
+   *     {@link dev.sluice.server.base.RefusedException} if the caller sends too many requests
    */
-  interface Watch {
+  record Watch(BiConsumer<Caller, String> refused, Runnable asks) {
 
     /** A watch that does nothing, for callers without an entry in the tokens file. */
-    Watch NONE =
-        new Watch() {
-          @Override
-          public void refused(Caller caller, String why) {}
-
-          @Override
-          public void asks() {}
-        };
-
-    /** Called if a caller requested an operation that it is not allowed to use. */
-    void refused(Caller caller, String why);
-
-    /**
-     * Called for a further operation within a request that was already counted.
-     *
-     * @throws dev.sluice.server.base.RefusedException if the caller sends too many requests
-     */
-    void asks();
+    static final Watch NONE = new Watch((caller, why) -> {}, () -> {});
   }
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.access;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.JsonLines.LogKind;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -22,27 +22,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Recording an operation never waits for a disk; see {@link JsonLines}. Thread-safe.
  */
-public final class AuditLog implements AutoCloseable {
+public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
 
-  /** The name of the log in messages and metrics. */
   public static final LogKind KIND = new LogKind("audit log", "sluice.audit", "sluice-audit");
 
   private static final int DETAIL_SHOWN = 1000;
 
-  private final @Nullable JsonLines lines;
-
-  private AuditLog(@Nullable JsonLines lines) {
-    this.lines = lines;
-  }
-
-  /** Returns a log that discards everything. */
   public static AuditLog none() {
     return new AuditLog(null);
   }
 
-  /**
-   * Returns a log that writes to {@code lines}, and closes {@code lines} when the log is closed.
-   */
+  /** Returns a log that writes to {@code lines}, and closes them. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -89,10 +79,7 @@ public final class AuditLog implements AutoCloseable {
       return new Noted(what, null, null);
     }
 
-    /**
-     * Returns an operation of a client. The limit's name and the id are as the client has sent
-     * them; null if unknown.
-     */
+    /** Returns a client's operation; limit and id are as sent, null if unknown. */
     public static Noted of(Act act, @Nullable String limit, @Nullable String id) {
       return new Noted(word(act), limit, id);
     }
@@ -102,10 +89,7 @@ public final class AuditLog implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /**
-   * Records the outcome of a reset or a refund when {@code done} completes; ignores other
-   * operations. The returned stage completes after the outcome was recorded.
-   */
+  /** Records a reset or a refund at the end of {@code done}; the result completes later. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,
@@ -144,7 +128,6 @@ public final class AuditLog implements AutoCloseable {
     }
   }
 
-  /** Records an operation of the server itself. */
   public void noteServer(String what, String result, String detail) {
     JsonLines to = lines;
     if (to != null) {
@@ -153,31 +136,17 @@ public final class AuditLog implements AutoCloseable {
   }
 
   private static void write(
-      @Nullable Caller caller,
-      String door,
-      Noted act,
-      String result,
-      String detail,
-      JsonGenerator json)
-      throws IOException {
-    json.writeStringField("at", Instant.now().toString());
-    json.writeStringField("who", caller == null ? "server" : JsonLines.shown(caller.name()));
-    if (caller != null) {
-      json.writeStringField("by", caller.by());
-      json.writeStringField("address", caller.address());
-    }
-    json.writeStringField("door", door);
-    json.writeStringField("what", act.what());
-    if (act.limit() != null) {
-      json.writeStringField("limit", JsonLines.shown(act.limit()));
-    }
-    if (act.id() != null) {
-      json.writeStringField("id", JsonLines.shown(act.id()));
-    }
-    json.writeStringField("result", result);
-    if (!detail.isEmpty()) {
-      json.writeStringField("detail", JsonLines.shown(detail, DETAIL_SHOWN));
-    }
+      @Nullable Caller caller, String door, Noted act, String result, String detail, Json json) {
+    json.put("at", Instant.now())
+        .put("who", caller == null ? "server" : JsonLines.shown(caller.name()))
+        .put("by", caller == null ? null : caller.by())
+        .put("address", caller == null ? null : caller.address())
+        .put("door", door)
+        .put("what", act.what())
+        .put("limit", act.limit() == null ? null : JsonLines.shown(act.limit()))
+        .put("id", act.id() == null ? null : JsonLines.shown(act.id()))
+        .put("result", result)
+        .put("detail", detail.isEmpty() ? null : JsonLines.shown(detail, DETAIL_SHOWN));
   }
 
   /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */

@@ -39,10 +39,7 @@ public final class Caller {
     UNKNOWN
   }
 
-  /**
-   * A caller's name, the way it was identified, and the names in its certificate. The certificate
-   * is read only when its names are needed.
-   */
+  /** A caller's name and kind; its certificate is read only if its names are needed. */
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
@@ -95,19 +92,13 @@ public final class Caller {
     return new Caller(credential, rights, address, watch, List.of());
   }
 
-  /**
-   * Returns the name of the token or of the certificate; "anybody" if the server has no tokens file
-   * and the caller has sent no certificate.
-   */
+  /** Returns the token's or the certificate's name; "anybody" if there is neither. */
   public String name() {
     List<String> names = credential.certificateNames().get();
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
-  /**
-   * Returns the author of a change: the name of the token or of the certificate, else the name that
-   * the caller claims.
-   */
+  /** Returns a change's author: the token or certificate, else the claimed name. */
   public String author(String claimed) {
     boolean isKnown =
         kind() != CallerKind.ANYBODY || !credential.certificateNames().get().isEmpty();
@@ -142,7 +133,6 @@ public final class Caller {
     return credential.kind();
   }
 
-  /** Returns the client's IP address. */
   public String address() {
     return address;
   }
@@ -157,9 +147,7 @@ public final class Caller {
     return role == null || has(role);
   }
 
-  /**
-   * Whether the caller may use a limit: its line in the tokens file names this limit or no limits.
-   */
+  /** Whether the caller's line in the tokens file names this limit or no limits. */
   public boolean mayUse(String limit) {
     return rights.scopes().contain(limit);
   }
@@ -177,13 +165,9 @@ public final class Caller {
     return mayUseAll() ? Scopes.ALL : rights.scopes();
   }
 
-  /**
-   * Counts a further request of the caller, such as a further message in a stream.
-   *
-   * @throws RefusedException if the caller has sent too many requests
-   */
+  /** Counts a further request, or throws a {@link RefusedException} for too many. */
   public void countRequest() {
-    watch.asks();
+    watch.asks().run();
   }
 
   /**
@@ -210,7 +194,7 @@ public final class Caller {
 
   /** Counts a refusal that another class decided, and records the refusal in the audit log. */
   void tellRefused(String why) {
-    watch.refused(this, why);
+    watch.refused().accept(this, why);
   }
 
   private RefusedException refused(String why, @Nullable String role) {
@@ -218,11 +202,7 @@ public final class Caller {
     return RefusedException.forbidden(why, role);
   }
 
-  /**
-   * Requires a permission.
-   *
-   * @throws RefusedException if the caller lacks the role
-   */
+  /** Requires a permission, or throws a {@link RefusedException}. */
   public void require(Permission need) {
     Role role = need.role();
     if (role != null && !has(role)) {
@@ -238,21 +218,13 @@ public final class Caller {
     }
   }
 
-  /**
-   * Requires the role for an operation, and the right to use a limit.
-   *
-   * @throws RefusedException if the caller lacks the role, or may not use the limit
-   */
+  /** Requires the role for an operation, and the right to use a limit. */
   public void require(Act act, String limit) {
     require(Permission.ofAct(act));
     requireLimit(limit);
   }
 
-  /**
-   * Requires the role for an operation, and the right to use the limits.
-   *
-   * @throws RefusedException if the caller lacks the role, or may not use one of the limits
-   */
+  /** Requires the role for an operation, and the right to use the limits. */
   public void require(Act act, List<Transaction> transactions) {
     require(Permission.ofAct(act));
     for (Transaction transaction : transactions) {
@@ -260,11 +232,7 @@ public final class Caller {
     }
   }
 
-  /**
-   * Requires the right to use a limit.
-   *
-   * @throws RefusedException if the caller may not use the limit
-   */
+  /** Requires the right to use a limit. */
   public void requireLimit(String limit) {
     if (!mayUse(limit)) {
       throw refused(

@@ -72,10 +72,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     addTo(server, false);
   }
 
-  /**
-   * Adds the endpoint to a server without a limit on the size of request bodies. The service must
-   * check the size itself, or read no body.
-   */
+  /** Adds the endpoint without a limit on request bodies, which the service must check. */
   public void addWithoutBound(ServerBuilder server) {
     addTo(server, true);
   }
@@ -98,19 +95,13 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return unwrap().serve(context, request);
   }
 
-  /**
-   * Returns false, so that Armeria does not cache paths. The cache would report the first client's
-   * spelling of a path for later requests with another spelling.
-   */
+  /** Armeria's cache would report the first client's spelling of a path to later clients. */
   @Override
   public boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
     return false;
   }
 
-  /**
-   * Returns the permission that a request needs. A request for an unknown path needs no permission,
-   * since the response reveals nothing.
-   */
+  /** Returns the permission of a request; an unknown path needs none. */
   static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
     if (route.isFallback()) {
@@ -122,12 +113,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return need(context.config().service(), route.patternString(), reads);
   }
 
-  /**
-   * Returns the permission that a request needs; the role {@code admin} for a service that declares
-   * no permission.
-   *
-   * @param reads whether the request's method is GET, HEAD or OPTIONS
-   */
+  /** Returns the permission; {@code admin} for a service that declares none. */
   static Permission need(HttpService service, String path, boolean reads) {
     Endpoint endpoint = service.as(Endpoint.class);
     if (endpoint != null) {

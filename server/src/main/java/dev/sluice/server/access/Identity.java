@@ -19,11 +19,7 @@ import javax.net.ssl.SSLPeerUnverifiedException;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The identity of the client of a long-lived connection. The client's token is looked up for each
- * request, so a token that is removed from the tokens file stops working on open connections too.
- * Not thread-safe.
- */
+/** A long-lived connection's client; its token is looked up per request. Not thread-safe. */
 public final class Identity {
 
   private final Access access;
@@ -46,7 +42,6 @@ public final class Identity {
     return anybody;
   }
 
-  /** Returns the IP address of a connection's client. */
   public static String address(SocketAddress peer) {
     return Access.address(peer);
   }
@@ -86,19 +81,12 @@ public final class Identity {
     return true;
   }
 
-  /**
-   * Whether the client is known by a token or by its certificate, or the server has no access
-   * control.
-   */
+  /** Whether a token or a certificate is known, or the server has no access control. */
   public boolean isKnown() {
     return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());
   }
 
-  /**
-   * Counts a request of an unknown client against the limit of its address.
-   *
-   * @throws RefusedException if the address sends too many requests
-   */
+  /** Charges the limit of an unknown client's address. */
   public void admitStranger() {
     access.admitStranger(peer);
   }
@@ -108,23 +96,14 @@ public final class Identity {
     tokenHash = null;
   }
 
-  /**
-   * Identifies the caller of the next request, and counts this request.
-   *
-   * @throws RefusedException if the token or certificate is unknown, or the caller sends too many
-   *     requests
-   */
+  /** Identifies the caller of the next request, and counts this request. */
   public Caller caller(Permission need, List<Noted> acts) {
     return need == Permission.NOTHING
         ? access.stranger("resp", peer)
         : access.caller("resp", peer, tokenHash, certificateNames(), acts);
   }
 
-  /**
-   * Refuses a caller that lacks the permission for a request.
-   *
-   * @throws RefusedException if the caller lacks the role
-   */
+  /** Refuses a caller that lacks the permission for a request. */
   public void require(Caller caller, Permission need) {
     if (need != Permission.NOTHING) {
       access.require(caller, need, Access.IN_AUTHORIZATION);

@@ -20,10 +20,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
-/**
- * Sends a client's operations to the limiter, and records resets and refunds in the audit log.
- * Immutable and thread-safe; never blocks.
- */
+/** Sends operations to the limiter, and audits resets and refunds. Immutable; never blocks. */
 public final class LimiterCalls {
 
   /** The most buckets of one refused batch that the audit log records. */
@@ -44,11 +41,7 @@ public final class LimiterCalls {
     this.door = door;
   }
 
-  /**
-   * Converts a request to transactions of the limits in force, in the request's order.
-   *
-   * @throws dev.sluice.server.base.RefusedException if the caller may not use one of the limits
-   */
+  /** Converts a request to transactions, in order; refuses limits of other callers. */
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =
@@ -89,7 +82,6 @@ public final class LimiterCalls {
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
   }
 
-  /** Adds a denial to the statistics, and returns the decision. */
   @CanIgnoreReturnValue
   public Decision reported(Decision decision) {
     return reported(decision, () -> DeniedRequest.at(door));
@@ -157,10 +149,7 @@ public final class LimiterCalls {
     return noted.isEmpty() ? List.of(Noted.of(act, null, null)) : noted;
   }
 
-  /**
-   * Records the refusal of a reset or a refund whose buckets are not known yet; ignores other
-   * operations.
-   */
+  /** Records the refusal of a reset or a refund whose buckets are not known yet. */
   public void refused(Act act, Caller caller, String why) {
     if (AuditLog.notes(act)) {
       audit.refused(caller.about(List.of(Noted.of(act, null, null))), door, why);

@@ -37,15 +37,11 @@ public enum Permission {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
   }
 
-  /** Returns the words for the permission, such as {@code decide} or {@code any role}. */
   public String word() {
     return word;
   }
 
-  /**
-   * A permission of a caller. No role includes another role: a caller has exactly the roles that
-   * its line names.
-   */
+  /** A permission of a caller; no role includes another. */
   enum Role {
     /** Requests decisions: check, spend, reserve and cancel, on every door. */
     DECIDE,

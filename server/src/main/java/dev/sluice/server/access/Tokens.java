@@ -66,23 +66,16 @@ public final class Tokens {
     return new TokensFile(asksForCertificates, read -> limits.get());
   }
 
-  /**
-   * Whether a text is a valid name of a token: 1 to 100 letters, digits, dots, underscores and
-   * dashes.
-   */
+  /** Whether a text is a token's name: 1 to 100 letters, digits, dots, underscores, dashes. */
   public static boolean isName(String text) {
     return TokensFile.isName(text);
   }
 
-  /**
-   * Whether a text is a valid scope of a token: the name of a limit, or a pattern such as {@code
-   * Orders*}.
-   */
+  /** Whether a text is a scope: a limit's name, or a pattern such as {@code Orders*}. */
   public static boolean isScope(String text) {
     return TokensFile.isScope(text);
   }
 
-  /** Returns the names of all roles. */
   public static List<String> roles() {
     return Role.words();
   }
@@ -94,10 +87,7 @@ public final class Tokens {
     return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random);
   }
 
-  /**
-   * Returns the SHA-256 of a token in hexadecimal. The tokens file contains this hash instead of
-   * the token.
-   */
+  /** Returns the hexadecimal SHA-256 of a token, which stands for it in the tokens file. */
   public static String sha256(String token) {
     return HexFormat.of().formatHex(hash(token));
   }
@@ -114,10 +104,7 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /**
-   * Returns the tokens whose hash passes {@code isHash}, and certificates whose name passes {@code
-   * isName}.
-   */
+  /** Returns the tokens and the certificates that pass the tests. */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),

@@ -28,7 +28,8 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a tokens file, which lists tokens and certificates. Stateless. */
-final class TokensFile implements CompanionFile<Tokens> {
+record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
+    implements CompanionFile<Tokens> {
 
   private static final List<String> LISTS = List.of("tokens", "certificates");
   private static final List<String> TOKEN_FIELDS =
@@ -37,10 +38,7 @@ final class TokensFile implements CompanionFile<Tokens> {
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
-  /**
-   * The hashes of an empty text and of an empty line. A script writes one of these hashes to the
-   * file if its variable for the token is not set.
-   */
+  /** The hashes of an empty text and line, as of a script whose variable is unset. */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
 
@@ -48,18 +46,6 @@ final class TokensFile implements CompanionFile<Tokens> {
   private static final Pattern TOKEN_NAME = Pattern.compile("[A-Za-z0-9][A-Za-z0-9._-]{0,99}");
   private static final Pattern SCOPE = Pattern.compile("[A-Za-z0-9._*-]{1,100}");
   private static final int LONGEST_CERTIFICATE_NAME = 255;
-
-  private final boolean asksForCertificates;
-  private final UnaryOperator<Limits> meant;
-
-  /**
-   * Makes a reader. {@code meant} returns the limits that scopes are checked against; its argument
-   * is the limits that were read together with the tokens.
-   */
-  TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant) {
-    this.asksForCertificates = asksForCertificates;
-    this.meant = meant;
-  }
 
   static boolean isName(String text) {
     return TOKEN_NAME.matcher(text).matches();
@@ -136,10 +122,7 @@ final class TokensFile implements CompanionFile<Tokens> {
                 name -> names == null || names.contains(name.toLowerCase(Locale.ROOT))));
   }
 
-  /**
-   * Returns the values of a field in the items of a list, in lower case; null if the list cannot be
-   * read, or an unknown key in the file can be a misspelling of the list's name.
-   */
+  /** Returns a field of a list's items, in lower case; null if the list cannot be trusted. */
   private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
     Set<String> values = new HashSet<>();
     boolean isThere = false;
@@ -167,10 +150,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     }
   }
 
-  /**
-   * Returns all limit names; empty if no limit is configured, for example if only this file is
-   * linted.
-   */
+  /** Returns all limit names; empty if no limit is configured, as when linting. */
   private static List<String> names(Limits limits) {
     return limits.configured().isEmpty()
         ? List.of()
@@ -307,10 +287,7 @@ final class TokensFile implements CompanionFile<Tokens> {
     return scopes;
   }
 
-  /**
-   * Warns of a scope that matches no limit. The scope is not a mistake, since the limit can be
-   * added later.
-   */
+  /** Warns of a scope that matches no limit, which can be added later. */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {
     if (!limits.isEmpty() && limits.stream().noneMatch(Scopes.of(List.of(scope))::contain)) {
       problems.warning(

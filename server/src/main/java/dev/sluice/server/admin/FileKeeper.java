@@ -2,10 +2,12 @@
 package dev.sluice.server.admin;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.text.EndTime;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -15,11 +17,13 @@ import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.SymlinkTargets;
 import dev.sluice.yaml.CompanionFile;
+import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitsYaml;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.Values;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
@@ -34,6 +38,7 @@ import java.nio.file.StandardOpenOption;
 import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -77,10 +82,7 @@ final class FileKeeper extends ListKeeper {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
-  /**
-   * The locks between threads of this process, by the path of the lock file. The operating system's
-   * file locks exclude only other processes.
-   */
+  /** Locks between threads of this process, by lock file; file locks exclude only processes. */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
 
@@ -89,11 +91,6 @@ final class FileKeeper extends ListKeeper {
   private final Path lock;
   private String seen = "";
 
-  /**
-   * Creates the missing files.
-   *
-   * @throws KeepException if the files cannot be created
-   */
   FileKeeper(Path file) {
     this.overrides = SymlinkTargets.followed(file);
     this.penalties = overrides.resolveSibling(overrides.getFileName() + ".penalties");
@@ -107,10 +104,7 @@ final class FileKeeper extends ListKeeper {
     return Files.exists(overrides) && Files.exists(penalties);
   }
 
-  /**
-   * Creates the files that are still missing. Another server can have created and changed files in
-   * the meantime.
-   */
+  /** Creates the missing files. Another server can have created and changed files meanwhile. */
   private boolean make() {
     try {
       if (!Files.exists(overrides)) {
@@ -208,10 +202,7 @@ final class FileKeeper extends ListKeeper {
     }
   }
 
-  /**
-   * Opens the lock file so that only its owner can access it: no other user can block a change by
-   * locking it.
-   */
+  /** Opens the lock file for its owner only: no other user can block a change by locking it. */
   private static FileChannel opened(Path lock) throws IOException {
     Set<StandardOpenOption> options = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     return lock.getFileSystem().supportedFileAttributeViews().contains("posix")
@@ -222,10 +213,7 @@ final class FileKeeper extends ListKeeper {
         : FileChannel.open(lock, options);
   }
 
-  /**
-   * Waits for the file lock. Another process keeps the lock for a few milliseconds at most, unless
-   * that process hangs.
-   */
+  /** Waits for the file lock, which another process keeps for a few milliseconds at most. */
   private static FileLock held(FileChannel channel, long deadline) throws IOException {
     while (true) {
       FileLock held = tried(channel);
@@ -443,6 +431,118 @@ final class FileKeeper extends ListKeeper {
       private static List<Node.Entry> entries(Node node) {
         return node instanceof Node.Mapping map ? map.entries() : List.of();
       }
+    }
+  }
+
+  /** Reads and writes a file with the one field {@code penalties}. Stateless. */
+  static final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
+
+    private static final String PENALTIES = "penalties";
+    private static final List<String> FIELDS =
+        List.of("limit", "id", "until", "owed", "comment", "author");
+
+    record Content(List<Penalty> penalties) {}
+
+    @Override
+    public Class<Content> type() {
+      return Content.class;
+    }
+
+    @Override
+    public String expected() {
+      return "a map with the one field penalties; write penalties: [] for none";
+    }
+
+    @Override
+    public @Nullable Content read(
+        Node root, String file, Limits limits, boolean known, Problems problems) {
+      Node.Mapping map = Values.map(root, expected(), problems);
+      if (map == null) {
+        return null;
+      }
+      Node list = Fields.of(map, root, List.of(PENALTIES), problems).require(PENALTIES);
+      List<Penalty> penalties = new ArrayList<>();
+      Set<String> keys = new HashSet<>();
+      Node.Sequence sequence = Values.list(list, "a list of penalties", problems);
+      if (sequence != null) {
+        for (Node item : sequence.items()) {
+          Penalty penalty = penalty(item, limits, problems);
+          if (penalty != null) {
+            penalties.add(penalty);
+            if (!keys.add(penalty.name().bucketKey(penalty.id()))) {
+              problems.mistake(item, "found a second penalty of this id, expected one");
+            }
+          }
+        }
+      }
+      return problems.mistaken() ? null : new Content(penalties);
+    }
+
+    private static @Nullable Penalty penalty(Node item, Limits limits, Problems problems) {
+      Node.Mapping map = Values.map(item, "{limit, id, until}", problems);
+      if (map == null) {
+        return null;
+      }
+      Fields fields = Fields.of(map, item, FIELDS, problems);
+      String limit = Values.text(fields.require("limit"), "a limit's name", problems);
+      String id = Values.text(fields.require("id"), "an id", problems);
+      String until = Values.text(fields.require("until"), "an instant", problems);
+      Node owedNode = fields.find("owed");
+      Long owed = owedNode == null ? Long.valueOf(0) : Values.wholeNumber(owedNode, problems);
+      String comment = note(fields.find("comment"), problems);
+      String author = note(fields.find("author"), problems);
+      if (limit == null
+          || id == null
+          || until == null
+          || owed == null
+          || comment == null
+          || author == null) {
+        return null;
+      }
+      Instant end;
+      try {
+        end = EndTime.parse(until);
+      } catch (IllegalArgumentException e) {
+        problems.mistake(fields.at("until"), String.valueOf(e.getMessage()));
+        return null;
+      }
+      try {
+        LimitName name = limits.catalogue().get(limit);
+        String canonical = name.id().canonical(id, Strictness.LENIENT);
+        return new Penalty(name, canonical, end, owed, comment, author);
+      } catch (UnknownLimitException | InvalidIdException e) {
+        problems.mistake(item, String.valueOf(e.getMessage()));
+      } catch (IllegalArgumentException e) {
+        problems.mistake(item, String.valueOf(e.getMessage()));
+      }
+      return null;
+    }
+
+    private static @Nullable String note(@Nullable Node node, Problems problems) {
+      return node == null ? "" : Values.text(node, "a text", problems);
+    }
+
+    static String text(List<Penalty> penalties) {
+      StringBuilder text = new StringBuilder("penalties:");
+      if (penalties.isEmpty()) {
+        return text.append(" []\n").toString();
+      }
+      text.append('\n');
+      for (Penalty penalty : penalties) {
+        text.append("  - limit: ").append(penalty.name().name()).append('\n');
+        text.append("    id: ").append(LimitsYaml.quoted(penalty.id())).append('\n');
+        text.append("    until: ").append(penalty.until()).append('\n');
+        if (penalty.owed() > 0) {
+          text.append("    owed: ").append(penalty.owed()).append('\n');
+        }
+        if (!penalty.comment().isEmpty()) {
+          text.append("    comment: ").append(LimitsYaml.quoted(penalty.comment())).append('\n');
+        }
+        if (!penalty.author().isEmpty()) {
+          text.append("    author: ").append(LimitsYaml.quoted(penalty.author())).append('\n');
+        }
+      }
+      return text.toString();
     }
   }
 }

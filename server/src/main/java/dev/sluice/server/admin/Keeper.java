@@ -26,26 +26,16 @@ interface Keeper {
   /** Returns where settings are saved, as a word in responses: memory, file or table. */
   String place();
 
-  /**
-   * Whether the saved settings can have changed since the last {@link #load}. The check is cheap.
-   */
+  /** Whether the saved settings can have changed since the last {@link #load}; cheap. */
   boolean hasChanged();
 
   /** Reads all saved settings; throws {@link KeepException} if the place cannot be read. */
   Kept load(Catalogue names);
 
-  /**
-   * Saves a setting, and replaces the existing setting of the same kind for the same id.
-   *
-   * @throws KeepException if the setting could not be saved; then nothing has changed
-   */
+  /** Saves a setting in place of the id's former one; a {@link KeepException} changes nothing. */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
-  /**
-   * Removes a setting; returns false if there is none.
-   *
-   * @throws KeepException if the removal could not be saved; then nothing has changed
-   */
+  /** Removes a setting; false if there is none. A {@link KeepException} changes nothing. */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
   /** Keeps settings in memory, until the process ends. */
@@ -85,12 +75,7 @@ interface Keeper {
     /** The time for which an ended setting stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
-    /**
-     * Runs a change that reads and writes the settings, while no other thread or server can change
-     * them. Returns the result of the change.
-     *
-     * @throws KeepException if another change takes too long; then this change is not run
-     */
+    /** Runs a change alone, and returns its result; a {@link KeepException} if others take long. */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 

@@ -22,10 +22,7 @@ import java.util.TreeSet;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The differences between two sets of limits, as lines for people, such as {@code CallsPerClient:
- * burst 20 → 30}. Stateless.
- */
+/** The differences between limits for people: {@code CallsPerClient: burst 20 → 30}. */
 public final class LimitsDiff {
 
   private static final String NONE = "none";
@@ -63,7 +60,6 @@ public final class LimitsDiff {
         .collect(Collectors.toMap(LimitName::name, name -> name, (one, other) -> one));
   }
 
-  /** Returns the values of a limit by the names of their fields in limit files. */
   private static Map<String, String> fields(Limits limits, LimitName name) {
     Map<String, String> fields = new LinkedHashMap<>();
     List<Quota> quotas = limits.defaultsFor(name);
@@ -114,7 +110,6 @@ public final class LimitsDiff {
         .collect(Collectors.joining(" and "));
   }
 
-  /** Adds one line with all fields that differ. */
   private static void addChanges(
       String what, Map<String, String> before, Map<String, String> after, List<String> lines) {
     StringJoiner changes = new StringJoiner(", ");
@@ -140,9 +135,7 @@ public final class LimitsDiff {
     }
   }
 
-  /**
-   * Whether a limit is of the same form before and after: no quota, one quota, or several quotas.
-   */
+  /** Whether a limit has no quota, one quota, or several quotas both before and after. */
   private static boolean hasSameForm(Map<String, String> before, Map<String, String> after) {
     return before.containsKey("burst") == after.containsKey("burst")
         && before.containsKey("quotas") == after.containsKey("quotas");

@@ -9,7 +9,6 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat.Strictness;
-import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.LimitOverride.Lowered;
@@ -123,11 +122,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return looking(every);
   }
 
-  /**
-   * Starts polling. The task runs at a short fixed delay, and does nothing until the next poll is
-   * due. A fixed delay needs no allocation between runs, so polling continues after the heap was
-   * exhausted.
-   */
+  /** Starts polling at a short fixed delay, which needs no allocation between runs. */
   private RuntimeLimits looking(Duration first) {
     long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
     var unused =
@@ -157,10 +152,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     dueNanos = System.nanoTime() + waitNanos - tickNanos / 2; // rounds to the nearest tick
   }
 
-  /**
-   * Returns limits whose overrides and penalties are in memory only, so they are lost when the
-   * process ends.
-   */
+  /** Returns limits whose overrides and penalties are lost when the process ends. */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
     return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
   }
@@ -202,9 +194,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return inForce;
   }
 
-  /**
-   * Returns where overrides and penalties are saved: {@code memory}, {@code file} or {@code table}.
-   */
+  /** Returns where settings are saved: {@code memory}, {@code file} or {@code table}. */
   public String place() {
     return keeper.place();
   }
@@ -267,9 +257,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return mistakes;
   }
 
-  /**
-   * Reads the saved changes and puts them in force. The caller must hold the lock {@code place}.
-   */
+  /** Reads the saved changes and puts them in force. Needs the lock {@code place}. */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);
@@ -348,10 +336,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return ending;
   }
 
-  /**
-   * Returns the saved settings whose limits exist, with their current names. The caller must hold
-   * this object's lock.
-   */
+  /** Returns the saved settings whose limits exist, with their current names. Needs the lock. */
   private <T> List<T> fitting(Setting<T> kind, Catalogue names) {
     List<T> fitting = new ArrayList<>();
     for (T one : kind.in(kept)) {
@@ -365,10 +350,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return fitting;
   }
 
-  /**
-   * Warns once of each override or penalty whose id no rule charges. The loader of the limit files
-   * warns of overrides in those files.
-   */
+  /** Warns once of each setting whose id no rule charges; the loader warns of those in files. */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {
@@ -395,7 +377,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  /** Returns the base's overrides that come from the table. */
   private List<LimitOverride> ofTable() {
     CurrentLimits files = deployed;
     List<LimitOverride> rows = new ArrayList<>();
@@ -482,23 +463,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return unasked == null ? List.of() : List.of(unasked);
   }
 
-  /**
-   * Removes the override of a canonical id, if it was set at run time; returns false if there was
-   * none.
-   *
-   * @throws KeepException if the removal could not be saved; then nothing has changed
-   */
+  /** Removes a canonical id's override, if set at run time; false if there was none. */
   public boolean remove(LimitName name, String id) {
     return remove(Setting.OVERRIDE, name, id);
   }
 
-  /**
-   * Finds a saved setting that cannot be in force: its limit is gone, or its id no longer has the
-   * right form.
-   *
-   * @return a task that removes the setting and returns whether it was still there; null if there
-   *     is no such setting
-   */
+  /** Returns a task that removes a saved setting that cannot be in force; null for none. */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
         .filter(one -> kind.isFor(one, limit, id))
@@ -641,12 +611,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return Instant.ofEpochSecond(nanos / NANOS_PER_SECOND, nanos % NANOS_PER_SECOND);
   }
 
-  /**
-   * Returns the canonical id of an override. For limits of registered domains, a host name becomes
-   * its registered domain.
-   *
-   * @throws InvalidIdException if the id does not have the form that the limit requires
-   */
+  /** Returns the canonical id; for registered domains, the domain of a host name. */
   public static String overrideId(LimitName name, String id) {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }

@@ -73,10 +73,7 @@ public final class Setting<T> {
     this.replaced = replaced;
   }
 
-  /**
-   * All settings that were made at run time, at most one of each kind for an id of a limit.
-   * Immutable.
-   */
+  /** All settings that were made at run time, at most one of each kind for an id of a limit. */
   record Kept(List<LimitOverride> overrides, List<Penalty> penalties) {
 
     static final Kept NOTHING = new Kept(List.of(), List.of());
@@ -95,12 +92,10 @@ public final class Setting<T> {
     return id.apply(one);
   }
 
-  /** Returns the id format that a limit requires for settings of this kind. */
   IdFormat form(LimitName limit) {
     return form.apply(limit);
   }
 
-  /** Returns a copy of a setting for another limit or id. */
   T moved(T one, LimitName newName, String newId) {
     return moved.to(one, newName, newId);
   }
@@ -113,10 +108,7 @@ public final class Setting<T> {
     return replaced.in(kept, settings);
   }
 
-  /**
-   * Whether a setting is for an id. Compares limits by the text of their names, since a removed
-   * limit gets another number at each read.
-   */
+  /** Whether a setting is for an id. Compares names: a removed limit gets another number. */
   boolean isFor(T one, String limit, String ofId) {
     return name(one).name().equals(limit) && id(one).equals(ofId);
   }
@@ -128,16 +120,12 @@ public final class Setting<T> {
     return rest;
   }
 
-  /**
-   * Returns the current name of a saved setting's limit; null if the limit was removed, or does not
-   * accept the setting's id.
-   */
+  /** Returns the limit's current name; null if it was removed, or does not accept the id. */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;
   }
 
-  /** Returns the words for the kind, such as {@code an override}. */
   @Override
   public String toString() {
     return words;

@@ -3,6 +3,7 @@ package dev.sluice.server.base;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.store.StoreException;
+import io.netty.util.internal.OutOfDirectMemoryError;
 import java.util.HashMap;
 import java.util.HexFormat;
 import java.util.Map;
@@ -10,6 +11,7 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.LongSupplier;
+import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -24,7 +26,6 @@ public final class FailureLog {
 
   private FailureLog() {}
 
-  /** Logs that the store could not decide, and returns the id of the incident. */
   @CanIgnoreReturnValue
   public static String undecided(StoreException failure) {
     String why = String.valueOf(failure.getMessage());
@@ -39,19 +40,13 @@ public final class FailureLog {
         : "whether anything was charged is unknown";
   }
 
-  /**
-   * Logs that a change could not be saved, and returns the id of the incident. Logs no stack trace,
-   * since a full disk is not a bug of the server.
-   */
+  /** Logs that a change could not be saved, and returns the id of the incident. */
   public static String notKept(String why) {
     return INCIDENTS.of(
         why, id -> log.error("incident {}: a change could not be saved: {}", id, why));
   }
 
-  /**
-   * Logs a bug of the server with its stack trace, and returns the id of the incident. Ends the
-   * process after an {@link OutOfMemoryError}.
-   */
+  /** Logs a bug of the server with its stack trace, and returns the id of the incident. */
   @CanIgnoreReturnValue
   public static String internal(Throwable cause) {
     OutOfMemory.report(cause);
@@ -59,11 +54,7 @@ public final class FailureLog {
         cause.toString(), id -> log.error("incident {}: a request failed", id, cause));
   }
 
-  /**
-   * Makes ids for internal failures; the client and the log both get the id. Failures with the same
-   * cause within a second share one id and one log line, so that an outage writes at most {@value
-   * #MOST} lines a second. Thread-safe; never blocks.
-   */
+  /** Makes ids for internal failures; the client and the log both get the id. */
   static final class Incidents {
 
     static final int MOST = 8;
@@ -99,6 +90,58 @@ public final class FailureLog {
       String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;
+    }
+  }
+
+  /*
+   * Direct memory holds only the buffers of connections. If direct memory is full, the connection
+   * that needs a buffer is closed, as after a network failure. All other state is on the heap, and
+   * stays valid.
+   */
+
+  /** Passes an {@link OutOfMemoryError} of the heap to the handler that ends the process. */
+  public static final class OutOfMemory {
+
+    /** Part of the JDK's message for full direct memory, which has no class of its own. */
+    private static final String DIRECT = "direct buffer memory";
+
+    private OutOfMemory() {}
+
+    /** Reports a failure if the heap ran out, and there is a default handler. */
+    public static void report(@Nullable Throwable failure) {
+      OutOfMemoryError cause = cause(failure);
+      Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();
+      if (cause != null && !isDirect(cause) && handler != null) {
+        handler.uncaughtException(Thread.currentThread(), cause);
+      }
+    }
+
+    /** Returns the reason why a connection has failed: the innermost cause. */
+    public static String words(Throwable failure) {
+      OutOfMemoryError cause = cause(failure);
+      if (cause != null && isDirect(cause)) {
+        return "direct memory is full; give the JVM more, such as -XX:MaxDirectMemorySize=256m";
+      }
+      Throwable innermost = failure;
+      for (Throwable next = failure; next != null; next = next.getCause()) {
+        innermost = next;
+      }
+      return innermost.toString();
+    }
+
+    private static @Nullable OutOfMemoryError cause(@Nullable Throwable failure) {
+      for (Throwable cause = failure; cause != null; cause = cause.getCause()) {
+        if (cause instanceof OutOfMemoryError error) {
+          return error;
+        }
+      }
+      return null;
+    }
+
+    private static boolean isDirect(OutOfMemoryError error) {
+      String message = error.getMessage();
+      return error instanceof OutOfDirectMemoryError
+          || (message != null && message.contains(DIRECT));
     }
   }
 }

@@ -79,12 +79,10 @@ public final class Generations {
    */
   public interface Beside {
 
-    /** Reads the source now, and returns whether the source's content is in force. Blocks. */
+    /** Reads the place now, and returns whether its content is now in force. Blocks meanwhile. */
     boolean read();
 
-    /**
-     * Returns the mistakes found in the last read, one line each; empty if the content is in force.
-     */
+    /** Returns a line for each mistake of the last read; empty if its content is in force. */
     List<String> mistakes();
   }
 
@@ -107,7 +105,6 @@ public final class Generations {
   private final Map<Kind, Watched> byKind = new EnumMap<>(Kind.class);
   private volatile Beside beside = NOTHING;
 
-  /** Makes the generations of a server without files. */
   public Generations() {
     for (Kind kind : Kind.values()) {
       byKind.put(kind, new Watched());
@@ -172,7 +169,6 @@ public final class Generations {
           new State(new Active(NONE, now, List.of()), new Offered(NONE, now, List.of(), List.of()));
     }
 
-    /** Returns the generation in force and the generation that was read last. */
     public State state() {
       return state;
     }
@@ -182,7 +178,6 @@ public final class Generations {
       return !state.offered().hash().equals(NONE);
     }
 
-    /** Sets the object that reads the files of this kind. */
     public void readBy(LimitFilesWatcher newFiles) {
       this.files = newFiles;
     }
@@ -192,11 +187,7 @@ public final class Generations {
       return files;
     }
 
-    /**
-     * Returns the last generations that were applied, at most ten, the newest first. If new files
-     * replace a generation that a rollback had restored, the restored generation is second in the
-     * list.
-     */
+    /** Returns the last generations that were applied, at most ten, the newest first. */
     public List<Past> past() {
       synchronized (past) {
         return List.copyOf(past);
@@ -212,11 +203,7 @@ public final class Generations {
       }
     }
 
-    /**
-     * Records that a rollback has put an earlier generation in force.
-     *
-     * @param offered the hash of the current files, which the earlier generation replaces
-     */
+    /** Records that a rollback has put an earlier generation in force. */
     public void putBack(String hash, Instant at, String offered, List<String> changes) {
       State now = state;
       boolean same = now.active().hash().equals(hash);
@@ -257,7 +244,6 @@ public final class Generations {
           .sum();
     }
 
-    /** Records a generation that was applied. */
     public void applied(
         String hash, Instant at, List<String> warnings, Limits limits, List<String> changes) {
       keep(new Past(hash, at, limits));
@@ -269,7 +255,6 @@ public final class Generations {
               new Offered(hash, at, List.of(), warnings));
     }
 
-    /** Records a generation that was refused. */
     public void refused(String hash, Instant at, List<String> mistakes) {
       state = new State(state.active(), new Offered(hash, at, mistakes, List.of()));
     }

@@ -2,15 +2,14 @@
 package dev.sluice.server.base;
 
 import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.io.OutputStream;
-import java.io.UncheckedIOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -25,6 +24,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.function.Consumer;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
@@ -74,20 +74,8 @@ public final class JsonLines implements AutoCloseable {
     this.thread.setDaemon(true);
   }
 
-  /**
-   * The names that a log uses.
-   *
-   * @param what the name of the log, such as {@code audit log}
-   * @param meter the start of the names of the meters
-   */
+  /** A kind of log: its name in messages, the start of its meters, and its thread. */
   public record LogKind(String what, String meter, String thread) {}
-
-  /** Writes the fields of a line. */
-  public interface Fields {
-
-    /** Writes the fields into the current object of {@code json}, which never throws. */
-    void write(JsonGenerator json) throws IOException;
-  }
 
   /** A file or stream that is opened for each write and closed afterwards. */
   private interface Target {
@@ -179,16 +167,9 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /** Queues a line for the writing thread. The line is lost if the queue is full. */
-  public void add(Fields fields) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream();
-    try (JsonGenerator json = JSON.createGenerator(bytes)) {
-      json.writeStartObject();
-      fields.write(json);
-      json.writeEndObject();
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the target is in memory
-    }
+  /** Queues a line. The line is lost if too many lines wait for the disk. */
+  public void add(Consumer<Json> fields) {
+    ByteArrayOutputStream bytes = Json.written(JSON, Json.of(fields));
     bytes.write('\n');
     add(bytes.toByteArray());
   }
@@ -198,12 +179,7 @@ public final class JsonLines implements AutoCloseable {
     return shown(text, SHOWN);
   }
 
-  /**
-   * Shortens a text from a client. Never splits a surrogate pair, since JSON cannot contain half a
-   * pair.
-   *
-   * @param most how many characters to keep
-   */
+  /** Shortens a text from a client. */
   public static String shown(String text, int most) {
     if (text.length() <= most) {
       return text;

@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import org.slf4j.Logger;
 
-/**
- * A periodic task that continues after exceptions. A scheduler silently drops a task that throws,
- * so this class catches all exceptions. Logs the first failure, and then nothing until the task
- * succeeds. Reports an {@link OutOfMemoryError} to {@link OutOfMemory}. Not for several threads at
- * a time.
- */
+/** A periodic task that continues after exceptions. */
 public final class Periodic implements Runnable {
 
   private final Logger log;

@@ -2,12 +2,10 @@
 package dev.sluice.server.base;
 
 import com.linecorp.armeria.common.HttpStatus;
+import dev.sluice.store.StoreException;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Thrown if the server refuses a request before it decides. Contains the fields of HTTP problem
- * details (RFC 9457).
- */
+/** Thrown if the server refuses a request before it decides. */
 public final class RefusedException extends RuntimeException {
 
   private static final long serialVersionUID = 1;
@@ -43,13 +41,11 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.UNAUTHORIZED, "unauthenticated", "The caller is not known", detail);
   }
 
-  /** Refuses a caller without the permission for its request. */
   public static RefusedException forbidden(String detail, @Nullable String role) {
     return new RefusedException(
         HttpStatus.FORBIDDEN, "forbidden", "The caller may not do this", detail, role, 0);
   }
 
-  /** Refuses a client that sends too many requests to the server itself. */
   public static RefusedException tooManyRequests(String detail, long retryAfterSeconds) {
     return new RefusedException(
         HttpStatus.TOO_MANY_REQUESTS,
@@ -66,10 +62,7 @@ public final class RefusedException extends RuntimeException {
         HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
   }
 
-  /**
-   * Refuses a request that a web page of another site sent through a browser. {@code site} is the
-   * value of the browser's header {@code Sec-Fetch-Site}.
-   */
+  /** Refuses a request that a web page of another site sent through a browser. */
   public static RefusedException crossSite(String site) {
     return new RefusedException(
         HttpStatus.FORBIDDEN,
@@ -89,7 +82,6 @@ public final class RefusedException extends RuntimeException {
     return retryAfterSeconds;
   }
 
-  /** Returns the HTTP status, a 4xx or 503. */
   public HttpStatus status() {
     return status;
   }
@@ -104,8 +96,21 @@ public final class RefusedException extends RuntimeException {
     return title;
   }
 
-  /** Returns a text for people that explains why the request was refused. */
   public String detail() {
     return String.valueOf(getMessage());
+  }
+
+  /** Thrown when a server cannot decide yet. Clients see the message: it must name no address. */
+  public static final class NotReadyException extends RuntimeException {
+
+    private static final long serialVersionUID = 1;
+
+    public NotReadyException(String message) {
+      super(message);
+    }
+
+    public NotReadyException(String message, StoreException cause) {
+      super(message, cause);
+    }
   }
 }

@@ -1,12 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonParser.NumberType;
-import com.fasterxml.jackson.core.JsonToken;
-import com.fasterxml.jackson.core.StreamReadFeature;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -32,22 +26,24 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.admin.Setting;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.Requests;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.QuotaText;
-import java.io.IOException;
+import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
 import java.util.function.BooleanSupplier;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -77,13 +73,7 @@ abstract class AdminResource<T> implements HttpService {
   private final Pattern path;
   private final String thing;
 
-  /**
-   * Makes a resource.
-   *
-   * @param changes runs one change at a time; each blocks until the change is saved
-   * @param list the path of the list of settings; the limit and the id follow this path
-   * @param thing the word for the setting: override or penalty
-   */
+  /** Makes a resource; {@code changes} runs one change at a time. */
   AdminResource(
       RuntimeLimits limits,
       AuditLog audit,
@@ -105,19 +95,14 @@ abstract class AdminResource<T> implements HttpService {
   /** Returns the setting in force; null if nothing is set. */
   abstract @Nullable T get(LimitName name, String id);
 
-  /** Returns the settings of a limit that are in force. */
   abstract Stream<T> all(Limits now, LimitName name);
 
   /** Writes the fields of a setting that follow its limit and its id. */
-  abstract void writeFields(T one, JsonGenerator json) throws IOException;
+  abstract void writeFields(T one, Json json);
 
-  /**
-   * Stores the setting. {@code force} is true if the query has {@code force=true}, which only
-   * resources with {@link #takesForce} allow.
-   */
+  /** Stores the setting; {@code force} only occurs with {@link #takesForce}. */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
-  /** Whether the query may have {@code force=true}. */
   boolean takesForce() {
     return false;
   }
@@ -125,7 +110,6 @@ abstract class AdminResource<T> implements HttpService {
   /** Removes the setting, and returns it for the audit log; null if nothing was set. */
   abstract @Nullable String delete(LimitName name, String id);
 
-  /** Adds the routes of the list and of the single settings. */
   final void addTo(ServerBuilder server) {
     PagedResource<T> all =
         new PagedResource<>(limits.limits()::get, list.substring(list.lastIndexOf('/') + 1)) {
@@ -140,7 +124,7 @@ abstract class AdminResource<T> implements HttpService {
           }
 
           @Override
-          void write(T one, JsonGenerator json) throws IOException {
+          void write(T one, Json json) {
             AdminResource.this.write(one, List.of(), json);
           }
         };
@@ -152,7 +136,7 @@ abstract class AdminResource<T> implements HttpService {
   }
 
   /** The response to a change, and the detail for the audit log. */
-  record Done(Answers.BodyWriter body, String detail) {}
+  record Done(Consumer<Json> body, String detail) {}
 
   @Override
   public final HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
@@ -257,31 +241,16 @@ abstract class AdminResource<T> implements HttpService {
     return Fault.notThere("there is no %s of %s for this id".formatted(thing, limit));
   }
 
-  final void write(T one, List<String> warnings, JsonGenerator json) throws IOException {
-    json.writeStartObject();
-    json.writeStringField("limit", setting.name(one).name());
-    json.writeStringField("id", setting.id(one));
+  final void write(T one, List<String> warnings, Json json) {
+    json.put("limit", setting.name(one).name()).put("id", setting.id(one));
     writeFields(one, json);
-    if (!warnings.isEmpty()) {
-      json.writeArrayFieldStart("warnings");
-      for (String warning : warnings) {
-        json.writeString(warning);
-      }
-      json.writeEndArray();
-    }
-    json.writeEndObject();
+    json.put("warnings", warnings.isEmpty() ? null : warnings);
   }
 
   private static @Nullable Done removed(@Nullable String before) {
     return before == null
         ? null
-        : new Done(
-            json -> {
-              json.writeStartObject();
-              json.writeBooleanField("removed", true);
-              json.writeEndObject();
-            },
-            before.isEmpty() ? "" : "before: " + before);
+        : new Done(json -> json.put("removed", true), before.isEmpty() ? "" : "before: " + before);
   }
 
   /** Returns the text for the audit log about a change: the new value, and the old value if any. */
@@ -289,10 +258,9 @@ abstract class AdminResource<T> implements HttpService {
     return before == null ? now : now + "; before: " + before;
   }
 
-  static void writeNote(String field, String text, JsonGenerator json) throws IOException {
-    if (!text.isEmpty()) {
-      json.writeStringField(field, text);
-    }
+  /** Returns the text; null if it is empty, so that its field is left out. */
+  static @Nullable String note(String text) {
+    return text.isEmpty() ? null : text;
   }
 
   /** The bucket that a request is about, with its canonical id. */
@@ -365,104 +333,38 @@ abstract class AdminResource<T> implements HttpService {
    * list contains strings, and objects of strings and whole numbers. All mistakes are collected,
    * and {@link #requireSound} throws them together. Not thread-safe.
    */
-  static final class AdminBody {
+  record AdminBody(String path, Map<?, ?> fields, Mistakes mistakes) {
 
-    private static final JsonFactory JSON =
-        JsonFactory.builder().enable(StreamReadFeature.STRICT_DUPLICATE_DETECTION).build();
     private static final List<String> QUOTA = List.of("burst", "count", "period");
     private static final Duration LONGEST = Duration.ofNanos(Long.MAX_VALUE);
     private static final int LONGEST_COMMENT = 1000;
     private static final int LONGEST_AUTHOR = 200;
 
-    private static final Unusable ANOTHER_KIND =
-        new Unusable("found another kind of value, expected a string or a whole number");
-
-    /** The value of a field that is neither a string, nor a 64-bit integer, nor a list. */
-    private record Unusable(String why) {}
-
-    private final String path; // the path that precedes the names of the fields
-    private final Map<String, Object> fields;
-    private final Mistakes mistakes;
-
-    private AdminBody(String path, Map<String, Object> fields, Mistakes mistakes) {
-      this.path = path;
-      this.fields = fields;
-      this.mistakes = mistakes;
-    }
+    private static final String ANOTHER_KIND =
+        "found another kind of value, expected a string or a whole number";
 
     static AdminBody read(byte[] json) {
-      AdminBody body;
-      try (JsonParser parser = JSON.createParser(json)) {
-        if (parser.nextToken() != JsonToken.START_OBJECT) {
-          throw new WireException(null, "the body must be a JSON object");
-        }
-        body = readObject(parser, "", new Mistakes());
-        if (parser.nextToken() != null) {
-          throw new WireException(null, "there is more text after the JSON object");
-        }
-      } catch (IOException e) {
-        throw new WireException(
-            null, "the body must be a JSON object of strings and whole numbers");
-      }
-      return body;
-    }
-
-    /** Reads the object at the parser's position; an object in a list cannot contain lists. */
-    private static AdminBody readObject(JsonParser parser, String path, Mistakes mistakes)
-        throws IOException {
-      Map<String, Object> fields = new LinkedHashMap<>();
-      while (parser.nextToken() == JsonToken.FIELD_NAME) {
-        String name = parser.currentName();
-        boolean isList = parser.nextToken() == JsonToken.START_ARRAY && path.isEmpty();
-        fields.put(name, isList ? readList(parser, name, mistakes) : scalar(parser));
-      }
-      return new AdminBody(path, fields, mistakes);
-    }
-
-    private static List<Object> readList(JsonParser parser, String name, Mistakes mistakes)
-        throws IOException {
-      List<Object> items = new ArrayList<>();
-      while (parser.nextToken() != JsonToken.END_ARRAY) {
-        items.add(
-            parser.currentToken() == JsonToken.START_OBJECT
-                ? readObject(parser, "%s[%s].".formatted(name, items.size()), mistakes)
-                : scalar(parser));
-      }
-      return items;
-    }
-
-    private static Object scalar(JsonParser parser) throws IOException {
-      return switch (parser.currentToken()) {
-        case VALUE_STRING -> parser.getText();
-        case VALUE_NUMBER_INT -> wholeNumber(parser);
-        default -> {
-          parser.skipChildren();
-          yield ANOTHER_KIND;
-        }
-      };
-    }
-
-    private static Object wholeNumber(JsonParser parser) throws IOException {
-      return parser.getNumberType() == NumberType.BIG_INTEGER
-          ? new Unusable(
-              "found a number beyond 64 bits, expected a whole number of at most %s"
-                  .formatted(Long.MAX_VALUE))
-          : parser.getLongValue();
+      return new AdminBody("", Bodies.object(json), new Mistakes());
     }
 
     /** Adds mistakes for unknown fields, and for values of a wrong type. */
     void require(List<String> known) {
       fields.forEach(
-          (name, value) -> {
+          (key, value) -> {
+            String name = String.valueOf(key);
             if (!known.contains(name)) {
               mistake(
                   name,
                   "found an unknown field, expected one of %s%s"
                       .formatted(String.join(", ", known), Suggestion.didYouMean(name, known)));
-            } else if (value instanceof Unusable unusable) {
-              mistake(name, unusable.why);
-            } else if (value instanceof List && !name.equals(QUOTAS)) {
-              mistake(name, ANOTHER_KIND.why);
+            } else if (value instanceof BigInteger) {
+              mistake(
+                  name,
+                  "found a number beyond 64 bits, expected a whole number of at most %s"
+                      .formatted(Long.MAX_VALUE));
+            } else if (!(value instanceof String || value instanceof Long)
+                && !(value instanceof List && name.equals(QUOTAS))) {
+              mistake(name, ANOTHER_KIND);
             }
           });
     }
@@ -472,11 +374,7 @@ abstract class AdminResource<T> implements HttpService {
       mistakes.add(field == null ? null : path + field, message);
     }
 
-    /**
-     * Throws all mistakes that were found in the fields.
-     *
-     * @throws WireException if there are mistakes
-     */
+    /** Throws all mistakes that were found in the fields. */
     void requireSound() {
       if (!mistakes.none()) {
         throw mistakes.exception();
@@ -521,8 +419,9 @@ abstract class AdminResource<T> implements HttpService {
       }
     }
 
-    private @Nullable Quota quota(Object item, String field) {
-      if (item instanceof AdminBody own) {
+    private @Nullable Quota quota(@Nullable Object item, String field) {
+      if (item instanceof Map<?, ?> object) {
+        AdminBody own = new AdminBody(field + ".", object, mistakes);
         own.require(QUOTA);
         return own.quota();
       }

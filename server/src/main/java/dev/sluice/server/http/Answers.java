@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpHeaderNames;
@@ -14,51 +12,56 @@ import com.linecorp.armeria.common.ResponseHeadersBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Decision;
 import dev.sluice.Reservation.Settlement;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.WholeResponse.WholeAnswer;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProblemDetails;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.Mistakes;
-import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
 import java.io.ByteArrayOutputStream;
-import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Consumer;
 import java.util.zip.CRC32C;
 import org.jspecify.annotations.Nullable;
 
 /** Makes HTTP responses. The responses must not be cached, since a decision is soon outdated. */
 final class Answers {
 
-  private static final JsonFactory JSON = new JsonFactory();
   static final MediaType NDJSON = MediaType.create("application", "x-ndjson");
 
   private static final MediaType PROBLEM = MediaType.parse(ProblemDetails.MEDIA_TYPE);
-  private static final int USUAL_SIZE = 512;
 
   private static final String ANY_TAG = "*";
 
   private Answers() {}
 
-  interface BodyWriter {
-    void write(JsonGenerator json) throws IOException;
-  }
-
   static AggregatedHttpResponse decision(Decision decision, WireRequest request, AnswerForm form) {
     return of(
-        headers(decision, form), bytes(json -> DecisionWriter.write(decision, request, json)));
+        headers(decision, form),
+        HttpData.wrap(
+            Json.written(json -> DecisionWriter.write(decision, request, json)).toByteArray()));
+  }
+
+  static AggregatedHttpResponse reset(Optional<Decision> penalized) {
+    return of(
+        headers(HttpStatus.OK, MediaType.JSON),
+        HttpData.wrap(
+            Json.written(json -> DecisionWriter.writeReset(penalized, json)).toByteArray()));
   }
 
   /** Returns the state of a bucket; {@code overrideId} is null for a bucket without an override. */
@@ -66,15 +69,11 @@ final class Answers {
       Decision decision, @Nullable String overrideId, AnswerForm form) {
     return of(
         headers(decision, form),
-        bytes(
-            json -> {
-              json.writeStartObject();
-              DecisionWriter.writeInto(decision, false, json);
-              if (overrideId != null) {
-                json.writeStringField("overrideId", overrideId);
-              }
-              json.writeEndObject();
-            }));
+        bytes(json -> fields(decision, false, json).put("overrideId", overrideId)));
+  }
+
+  private static Json fields(Decision decision, boolean batch, Json json) {
+    return json.raw(raw -> DecisionWriter.writeInto(decision, batch, raw));
   }
 
   /** Returns the response to a reservation: the decision, and the token to cancel it. */
@@ -83,13 +82,10 @@ final class Answers {
         headers(held.decision(), form),
         bytes(
             json -> {
-              json.writeStartObject();
-              DecisionWriter.writeInto(held.decision(), batch, json);
+              fields(held.decision(), batch, json).put("token", held.token());
               if (held.token() != null) {
-                json.writeStringField("token", held.token());
-                DecisionWriter.writeSeconds("expiresInSeconds", held.life().toNanos(), json);
+                json.putSeconds("expiresInSeconds", held.life().toNanos());
               }
-              json.writeEndObject();
             }));
   }
 
@@ -97,31 +93,23 @@ final class Answers {
   static AggregatedHttpResponse settled(Settlement settlement) {
     return json(
         settlement.waiting() ? HttpStatus.ACCEPTED : HttpStatus.OK,
-        json -> {
-          json.writeStartObject();
-          json.writeBooleanField("settled", settlement.settled());
-          if (settlement.waiting()) {
-            json.writeBooleanField("waiting", true);
-          }
-          json.writeArrayFieldStart("limits");
-          for (Settlement.Part part : settlement.parts()) {
-            json.writeStartObject();
-            json.writeStringField("limit", part.transaction().name().name());
-            json.writeStringField("id", part.transaction().id());
-            Quota quota = part.transaction().quota();
-            if (quota != null && part.transaction().quotas().size() > 1) {
-              json.writeStringField("period", GoDuration.format(quota.period()));
-            }
-            json.writeNumberField("charged", part.charged());
-            json.writeNumberField("givenBack", part.givenBack());
-            json.writeNumberField("owed", part.owed());
-            json.writeNumberField("cut", part.cut());
-            json.writeNumberField("remaining", part.remaining());
-            json.writeEndObject();
-          }
-          json.writeEndArray();
-          json.writeEndObject();
-        });
+        json ->
+            json.put("settled", settlement.settled())
+                .put("waiting", settlement.waiting() ? true : null)
+                .putEach("limits", settlement.parts(), Answers::write));
+  }
+
+  private static void write(Settlement.Part part, Json json) {
+    Transaction transaction = part.transaction();
+    Quota quota = transaction.quotas().size() > 1 ? transaction.quota() : null;
+    json.put("limit", transaction.name().name())
+        .put("id", transaction.id())
+        .put("period", quota == null ? null : GoDuration.format(quota.period()))
+        .put("charged", part.charged())
+        .put("givenBack", part.givenBack())
+        .put("owed", part.owed())
+        .put("cut", part.cut())
+        .put("remaining", part.remaining());
   }
 
   private static ResponseHeadersBuilder headers(Decision decision, AnswerForm form) {
@@ -130,12 +118,10 @@ final class Answers {
     return headers;
   }
 
-  /** Returns the headers of a response that streams JSON objects, one per line. */
   static ResponseHeaders stream() {
     return headers(HttpStatus.OK, NDJSON).build();
   }
 
-  /** Returns the headers of a text, compressed with gzip or not. */
   static ResponseHeaders metrics(MediaType type, boolean gzip) {
     ResponseHeadersBuilder headers =
         headers(HttpStatus.OK, type)
@@ -146,24 +132,22 @@ final class Answers {
     return headers.build();
   }
 
-  static byte[] line(BodyWriter body) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
-    write(body, bytes);
+  static byte[] line(Json.Raw body) {
+    ByteArrayOutputStream bytes = Json.written(body);
     bytes.write('\n');
     return bytes.toByteArray();
   }
 
-  /** Returns the response line that reports a mistake in a request line. */
   static byte[] line(Fault fault, int number) {
-    return line(json -> write(fault, number, json));
+    return line(Json.of(json -> write(fault, number, json)));
   }
 
-  static AggregatedHttpResponse json(HttpStatus status, BodyWriter body) {
+  static AggregatedHttpResponse json(HttpStatus status, Consumer<Json> body) {
     return of(headers(status, MediaType.JSON), bytes(body));
   }
 
   /** Returns a response with an ETag, or a 304 if {@code noneMatch} contains this ETag. */
-  static AggregatedHttpResponse tagged(@Nullable String noneMatch, BodyWriter body) {
+  static AggregatedHttpResponse tagged(@Nullable String noneMatch, Consumer<Json> body) {
     HttpData bytes = bytes(body);
     String tag = tag(bytes);
     boolean isKnown = isKnown(noneMatch, tag);
@@ -223,41 +207,21 @@ final class Answers {
     return bytes(json -> write(fault, 0, json));
   }
 
-  private static void write(Fault fault, int line, JsonGenerator json) throws IOException {
-    json.writeStartObject();
-    json.writeStringField("type", fault.typeUri());
-    json.writeStringField("title", fault.title());
-    json.writeNumberField("status", fault.status().code());
-    json.writeStringField("detail", fault.detail());
-    if (line > 0) {
-      json.writeNumberField("line", line);
-    }
-    if (fault.field() != null) {
-      json.writeStringField("field", fault.field());
-    }
+  private static void write(Fault fault, int line, Json json) {
+    RefusedException refused = fault.refused();
+    json.put("type", fault.typeUri())
+        .put("title", fault.title())
+        .put("status", fault.status().code())
+        .put("detail", fault.detail())
+        .put("line", line > 0 ? line : null)
+        .put("field", fault.field());
     if (!fault.mistakes().isEmpty()) {
-      writeMistakes(fault.mistakes(), json);
+      json.putEach(
+          "errors",
+          fault.mistakes(),
+          (mistake, one) -> one.put("detail", mistake.message()).put("field", mistake.field()));
     }
-    if (fault.refused() != null && fault.refused().role() != null) {
-      json.writeStringField("role", fault.refused().role());
-    }
-    if (fault.incident() != null) {
-      json.writeStringField("incident", fault.incident());
-    }
-    json.writeEndObject();
-  }
-
-  private static void writeMistakes(List<Mistake> mistakes, JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("errors");
-    for (Mistake mistake : mistakes) {
-      json.writeStartObject();
-      json.writeStringField("detail", mistake.message());
-      if (mistake.field() != null) {
-        json.writeStringField("field", mistake.field());
-      }
-      json.writeEndObject();
-    }
-    json.writeEndArray();
+    json.put("role", refused == null ? null : refused.role()).put("incident", fault.incident());
   }
 
   private static ResponseHeadersBuilder headers(HttpStatus status, MediaType type) {
@@ -271,18 +235,8 @@ final class Answers {
     return WholeAnswer.of(headers, body);
   }
 
-  private static HttpData bytes(BodyWriter body) {
-    ByteArrayOutputStream bytes = new ByteArrayOutputStream(USUAL_SIZE);
-    write(body, bytes);
-    return HttpData.wrap(bytes.toByteArray());
-  }
-
-  private static void write(BodyWriter body, ByteArrayOutputStream bytes) {
-    try (JsonGenerator json = JSON.createGenerator(bytes)) {
-      body.write(json);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e); // cannot happen: the target is in memory
-    }
+  private static HttpData bytes(Consumer<Json> fields) {
+    return HttpData.wrap(Json.object(fields));
   }
 
   /**
@@ -321,10 +275,7 @@ final class Answers {
       return USUAL;
     }
 
-    /**
-     * Returns the response form of a resource that allows no query parameters. Mistakes in the
-     * query are collected.
-     */
+    /** Returns the response form of a resource without query parameters. */
     static AnswerForm fixed(ServiceRequestContext context, Mistakes mistakes) {
       Queries.require(context, List.of(), mistakes);
       return USUAL;
@@ -376,11 +327,7 @@ final class Answers {
 
     private DecisionFields() {}
 
-    /**
-     * Sets the headers of a profile.
-     *
-     * @param fields the values by header name; the names come from a small fixed set
-     */
+    /** Sets the headers of a profile; their names come from a small fixed set. */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {
         headers.set(NAMES.computeIfAbsent(field.getKey(), HttpHeaderNames::of), field.getValue());

@@ -65,19 +65,12 @@ final class AskedRequest implements WebRequest {
     return context.remoteAddress().getAddress().getHostAddress();
   }
 
-  /**
-   * Returns the query of the request to this server; null for none. The proxy or the client wrote
-   * this query.
-   */
+  /** Returns the query, which the proxy or the client wrote; null for none. */
   @Nullable String writtenQuery() {
     return queryOf(raw);
   }
 
-  /**
-   * Returns the query that the proxy's configuration has set, null for none.
-   *
-   * @throws WireException if the query is the client's, since a client must not choose its charges
-   */
+  /** Returns the query of the proxy's configuration; refuses a query of the client. */
   @Nullable String ownQuery() {
     String query = writtenQuery();
     for (String uri : request.headers().getAll(URI)) {
@@ -100,18 +93,12 @@ final class AskedRequest implements WebRequest {
     return trusted;
   }
 
-  /**
-   * Whether the original path was appended to this server's path; then the client wrote the query.
-   */
+  /** Whether the original path was appended to this path; the client then wrote the query. */
   boolean isPathBehind() {
     return pathBehind != null;
   }
 
-  /**
-   * Returns the method and the target of the original request.
-   *
-   * @throws WireException if the proxy is not trusted, or does not send the method and the target
-   */
+  /** Returns the original method and target; refuses a proxy that is not trusted. */
   private PlainRequest original() {
     PlainRequest known = original;
     if (known == null) {
@@ -125,9 +112,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /**
-   * Requires that the peer is a trusted proxy, since the peer describes another client's request.
-   */
+  /** Refuses a peer that is no trusted proxy, since it describes another's request. */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(
@@ -168,10 +153,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /**
-   * Returns the host of the original request. If the original path was appended to this server's
-   * path, the host is the one that the proxy's request names.
-   */
+  /** Returns the original host; the proxy's own if the original path was appended. */
   private List<String> hosts() {
     requireTrusted();
     List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();
@@ -220,12 +202,7 @@ final class AskedRequest implements WebRequest {
     return client().cookies(name);
   }
 
-  /**
-   * Returns the proxy's address, after checking that the proxy has sent the client's address.
-   * Without this check, all clients would share the bucket of the proxy's address.
-   *
-   * @throws WireException if no trusted proxy has sent the client's address
-   */
+  /** Returns the proxy's address; a proxy without its client's address is refused. */
   @Override
   public @Nullable String peer() {
     requireTrusted();

@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonFactory;
-import com.fasterxml.jackson.core.JsonGenerator;
-import com.fasterxml.jackson.core.JsonParser;
-import com.fasterxml.jackson.core.JsonToken;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
@@ -23,7 +19,10 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Permission;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.Denial;
 import dev.sluice.web.PlainRequest;
@@ -31,7 +30,6 @@ import dev.sluice.web.WebRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitPlaces;
-import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -44,14 +42,8 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/**
- * {@code POST /v1/explain}: explains why an id of a limit is denied, and which rule matches a
- * request. The response contains the same facts twice: as fields, and as lines of text. Charges
- * nothing.
- */
+/** {@code POST /v1/explain}: why an id is denied, or which rule matches. Charges nothing. */
 final class ExplainResource extends JsonResource {
-
-  private static final JsonFactory JSON = new JsonFactory();
 
   private final Limiter limiter;
   private final AsyncLimiter async;
@@ -82,14 +74,7 @@ final class ExplainResource extends JsonResource {
         .check(transaction)
         .thenCombine(
             async.check(transaction.withCost(1)),
-            (state, one) ->
-                answer(
-                    new ExplainedBucket(
-                        DecisionWriter.ofOne(state),
-                        DecisionWriter.ofOne(one),
-                        transaction,
-                        caller),
-                    readings));
+            (state, one) -> answer(explained(state, one, transaction, caller), readings));
   }
 
   private AggregatedHttpResponse answer(
@@ -101,95 +86,78 @@ final class ExplainResource extends JsonResource {
     return Answers.json(
         HttpStatus.OK,
         json -> {
-          json.writeStartObject();
           if (bucket != null) {
             write(bucket, json);
           }
           if (readings != null) {
             readings.write(json);
           }
-          json.writeArrayFieldStart("lines");
-          for (String line : lines) {
-            json.writeString(line);
-          }
-          json.writeEndArray();
-          json.writeEndObject();
+          json.put("lines", lines);
         });
   }
 
   /** The state of a bucket, and the decision about a next request with cost 1. */
   private record ExplainedBucket(
-      Decision state, Decision next, Transaction transaction, Caller caller) {
+      Decision state,
+      Decision next,
+      Transaction transaction,
+      boolean showsDenials,
+      @Nullable Penalty penalty,
+      String limitedBy,
+      @Nullable String place) {
 
     String limit() {
       return transaction.name().name();
     }
-
-    boolean showsDenials() {
-      return caller.may(Permission.ADMIN);
-    }
   }
 
-  private void write(ExplainedBucket bucket, JsonGenerator json) throws IOException {
-    json.writeObjectFieldStart("bucket");
-    DecisionWriter.writeInto(bucket.state, false, json);
-    json.writeEndObject();
+  private ExplainedBucket explained(
+      Decision state, Decision next, Transaction transaction, Caller caller) {
     Limits limits = limiter.limits().get();
-    LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
-    json.writeStringField("limitedBy", limitedBy(bucket, override));
-    String place = place(bucket, override);
-    if (place != null) {
-      json.writeStringField("place", place);
-    }
-    Penalty penalty = limits.penaltyFor(bucket.transaction.name(), bucket.transaction.id());
+    LimitOverride override = limits.overrideFor(transaction.name(), transaction.id());
+    boolean isKept = override != null && runtime.isKept(override);
+    String usual = transaction.quota() == null ? "nothing" : "default";
+    String set = isKept ? "override set at run time" : "override deployed with the limits";
+    return new ExplainedBucket(
+        DecisionWriter.ofOne(state),
+        DecisionWriter.ofOne(next),
+        transaction,
+        caller.may(Permission.ADMIN),
+        limits.penaltyFor(transaction.name(), transaction.id()),
+        override == null ? usual : set,
+        override == null
+            ? LimitPlaces.of(limits, transaction.name().name())
+            : isKept ? null : LimitPlaces.of(limits, override));
+  }
+
+  private void write(ExplainedBucket bucket, Json json) {
+    json.put(
+            "bucket", state -> state.raw(raw -> DecisionWriter.writeInto(bucket.state, false, raw)))
+        .put("limitedBy", bucket.limitedBy)
+        .put("place", bucket.place);
+    Penalty penalty = bucket.penalty;
     if (penalty != null) {
-      json.writeObjectFieldStart("penalty");
-      json.writeStringField("until", penalty.until().toString());
-      json.writeStringField("comment", penalty.comment());
-      json.writeEndObject();
+      json.put(
+          "penalty", one -> one.put("until", penalty.until()).put("comment", penalty.comment()));
     }
-    json.writeBooleanField("keepsDenials", denials.keepsLast());
-    if (bucket.showsDenials()) {
-      json.writeArrayFieldStart("denials");
-      for (Denial denial : denials.last(bucket.limit(), bucket.transaction.id())) {
-        json.writeStartObject();
-        denial.write(denial.id(), json);
-        json.writeEndObject();
-      }
-      json.writeEndArray();
-      json.writeStringField("idInDenialLog", denials.idInLog(bucket.transaction.id()));
+    json.put("keepsDenials", denials.keepsLast());
+    if (bucket.showsDenials) {
+      json.putEach(
+              "denials",
+              denials.last(bucket.limit(), bucket.transaction.id()),
+              (denial, one) -> denial.write(denial.id(), one))
+          .put("idInDenialLog", denials.idInLog(bucket.transaction.id()));
     }
-  }
-
-  private String limitedBy(ExplainedBucket bucket, @Nullable LimitOverride override) {
-    return override == null
-        ? bucket.transaction.quota() == null ? "nothing" : "default"
-        : runtime.isKept(override)
-            ? "override set at run time"
-            : "override deployed with the limits";
-  }
-
-  /** Returns the file and line of the limit or override in force; null if no file contains it. */
-  private @Nullable String place(ExplainedBucket bucket, @Nullable LimitOverride override) {
-    Limits limits = limiter.limits().get();
-    return override == null
-        ? LimitPlaces.of(limits, bucket.limit())
-        : runtime.isKept(override) ? null : LimitPlaces.of(limits, override);
   }
 
   private List<String> lines(ExplainedBucket bucket) {
     List<String> lines = new ArrayList<>();
-    Limits limits = limiter.limits().get();
     String id = SafeText.printable(bucket.transaction.id());
     Transaction strictest = bucket.state.quotas().isEmpty() ? null : bucket.state.transaction();
     Quota quota = (strictest == null ? bucket.transaction : strictest).quota();
-    LimitOverride override = limits.overrideFor(bucket.transaction.name(), bucket.transaction.id());
-    String place = place(bucket, override);
+    String place = bucket.place == null ? "" : " (" + SafeText.printable(bucket.place) + ")";
     if (quota == null) {
-      lines.add(
-          "%s does not limit %s%s"
-              .formatted(
-                  bucket.limit(), id, place == null ? "" : " (" + SafeText.printable(place) + ")"));
+      lines.add("%s does not limit %s%s".formatted(bucket.limit(), id, place));
     } else {
       lines.add(
           "%s of %s: %s of %s tokens left, %s"
@@ -204,8 +172,8 @@ final class ExplainResource extends JsonResource {
       lines.add(
           "limited by the %s%s: %s"
               .formatted(
-                  limitedBy(bucket, override),
-                  place == null ? "" : " (" + SafeText.printable(place) + ")",
+                  bucket.limitedBy,
+                  place,
                   bucket.transaction.quotas().stream()
                       .map(ExplainResource::text)
                       .collect(Collectors.joining(" and "))));
@@ -215,7 +183,7 @@ final class ExplainResource extends JsonResource {
           "the store does not answer; the failure rule %s decides"
               .formatted(bucket.state.decidedBy().word()));
     }
-    Penalty penalty = limits.penaltyFor(bucket.transaction.name(), bucket.transaction.id());
+    Penalty penalty = bucket.penalty;
     if (penalty != null) {
       lines.add(
           "penalty until %s%s"
@@ -235,7 +203,7 @@ final class ExplainResource extends JsonResource {
   private void addDenials(ExplainedBucket bucket, List<String> lines) {
     if (!denials.keepsLast()) {
       lines.add("last denials are not kept; start the server with --top-denied");
-    } else if (!bucket.showsDenials()) {
+    } else if (!bucket.showsDenials) {
       lines.add("last denials are shown only with the role admin");
     } else {
       List<Denial> last = denials.last(bucket.limit(), bucket.transaction.id());
@@ -297,28 +265,24 @@ final class ExplainResource extends JsonResource {
     static Question read(byte[] body) {
       Map<String, String> texts = new LinkedHashMap<>();
       Map<String, String> headers = new LinkedHashMap<>();
-      try (JsonParser json = JSON.createParser(body)) {
-        require(json.nextToken() == JsonToken.START_OBJECT, null, "found no JSON object");
-        while (json.nextToken() == JsonToken.FIELD_NAME) {
-          String field = json.currentName();
-          if (field.equals("headers")) {
-            require(json.nextToken() == JsonToken.START_OBJECT, field, "expected an object");
-            while (json.nextToken() == JsonToken.FIELD_NAME) {
-              String name = json.currentName();
-              headers.put(name, text(json, "headers." + name));
-            }
-          } else {
-            require(
-                FIELDS.contains(field),
-                SafeText.quote(field),
-                "found an unknown field, expected limit, id, method, target, client or headers");
-            texts.put(field, text(json, field));
-          }
-        }
-        require(json.nextToken() == null, null, "found more text after the JSON object");
-      } catch (IOException e) {
-        throw new WireException(null, "the body is not valid JSON");
-      }
+      Bodies.object(body)
+          .forEach(
+              (name, value) -> {
+                String field = String.valueOf(name);
+                if (field.equals("headers")) {
+                  require(value instanceof Map, field, "expected an object");
+                  ((Map<?, ?>) value)
+                      .forEach(
+                          (one, text) ->
+                              headers.put(String.valueOf(one), text(text, "headers." + one)));
+                } else {
+                  require(
+                      FIELDS.contains(field),
+                      SafeText.quote(field),
+                      "found an unknown field, expected limit, id, method, target, client or headers");
+                  texts.put(field, text(value, field));
+                }
+              });
       return of(texts, headers);
     }
 
@@ -347,9 +311,9 @@ final class ExplainResource extends JsonResource {
           headers);
     }
 
-    private static String text(JsonParser json, String field) throws IOException {
-      require(json.nextToken() == JsonToken.VALUE_STRING, field, "expected a text");
-      return json.getText();
+    private static String text(@Nullable Object value, String field) {
+      require(value instanceof String, field, "expected a text");
+      return String.valueOf(value);
     }
 
     private static void require(boolean holds, @Nullable String field, String message) {

@@ -11,6 +11,7 @@ import dev.sluice.server.reservation.Reservations.TokenException;
 import dev.sluice.wire.Mistakes.Mistake;
 import dev.sluice.wire.WireException;
 import java.util.List;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -39,15 +40,45 @@ record Fault(
 
   private static final int SHOWN = 200;
 
-  /**
-   * The detail for a change or a reload that timed out in the queue. Nothing was changed, so the
-   * client can send the request again.
-   */
+  /** The detail of a time-out in the queue; nothing was changed. */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
-  private Fault(
-      HttpStatus status, String type, String title, String detail, @Nullable String field) {
-    this(status, type, title, detail, field, List.of(), null, null);
+  /** The types of faults that resources report. */
+  @SuppressWarnings("ImmutableEnumChecker") // HttpStatus is immutable, but does not say so
+  private enum Type {
+    INVALID_REQUEST(HttpStatus.BAD_REQUEST, "Invalid request"),
+    UNKNOWN_LIMIT(HttpStatus.NOT_FOUND, "Unknown limit"),
+    NOT_FOUND(HttpStatus.NOT_FOUND, "Unknown path"),
+    NOT_THERE(HttpStatus.NOT_FOUND, "Nothing is set"),
+    NOT_KEPT(HttpStatus.SERVICE_UNAVAILABLE, "The change could not be saved"),
+    WRONG_METHOD(HttpStatus.METHOD_NOT_ALLOWED, "Wrong method"),
+    WRONG_MEDIA_TYPE(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Wrong media type"),
+    WRONG_ENCODING(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Compressed body"),
+    TOO_LARGE(HttpStatus.REQUEST_ENTITY_TOO_LARGE, "Body too large"),
+    STORE_UNREACHABLE(HttpStatus.SERVICE_UNAVAILABLE, "The store could not decide"),
+    NOT_READY(HttpStatus.SERVICE_UNAVAILABLE, "Not ready"),
+    UNKNOWN_RESERVATION(HttpStatus.NOT_FOUND, "Unknown reservation"),
+    EXPIRED_RESERVATION(HttpStatus.GONE, "Reservation expired"),
+    CANCELLED_RESERVATION(HttpStatus.CONFLICT, "Reservation cancelled or settled already"),
+    LOWERED_OVERRIDE(HttpStatus.CONFLICT, "The override would be lowered"),
+    INTERNAL(HttpStatus.INTERNAL_SERVER_ERROR, "Internal server error");
+
+    private final HttpStatus status;
+    private final String title;
+
+    Type(HttpStatus status, String title) {
+      this.status = status;
+      this.title = title;
+    }
+
+    private Fault fault(@Nullable String field, String detail) {
+      String word = name().toLowerCase(Locale.ROOT).replace('_', '-');
+      return new Fault(status, word, title, detail, field, List.of(), null, null);
+    }
+
+    private Fault fault(String detail) {
+      return fault(null, detail);
+    }
   }
 
   private Fault with(List<Mistake> all) {
@@ -63,37 +94,28 @@ record Fault(
   }
 
   static Fault invalid(@Nullable String field, String detail) {
-    return new Fault(HttpStatus.BAD_REQUEST, "invalid-request", "Invalid request", detail, field);
+    return Type.INVALID_REQUEST.fault(field, detail);
   }
 
   static Fault unknownLimit(@Nullable String field, String detail) {
-    return new Fault(HttpStatus.NOT_FOUND, "unknown-limit", "Unknown limit", detail, field);
+    return Type.UNKNOWN_LIMIT.fault(field, detail);
   }
 
   static Fault notFound(String path) {
-    return new Fault(
-        HttpStatus.NOT_FOUND,
-        "not-found",
-        "Unknown path",
-        "found the path %s, expected one of the paths that GET / lists".formatted(shown(path)),
-        null);
+    return Type.NOT_FOUND.fault(
+        "found the path %s, expected one of the paths that GET / lists".formatted(shown(path)));
   }
 
   static Fault notThere(String detail) {
-    return new Fault(HttpStatus.NOT_FOUND, "not-there", "Nothing is set", detail, null);
+    return Type.NOT_THERE.fault(detail);
   }
 
-  /**
-   * Returns the fault of a change that could not be saved. Only the log contains the file's name.
-   */
+  /** Returns the fault of a change that could not be saved; only the log names the file. */
   static Fault notKept(String incident) {
-    return new Fault(
-            HttpStatus.SERVICE_UNAVAILABLE,
-            "not-kept",
-            "The change could not be saved",
+    return Type.NOT_KEPT
+        .fault(
             "the change could not be saved, so it is not in force; the server's log has the cause,"
-                + " under the incident",
-            null)
+                + " under the incident")
         .withIncident(incident);
   }
 
@@ -102,109 +124,61 @@ record Fault(
   }
 
   static Fault wrongMethod(String method, String allowed) {
-    return new Fault(
-        HttpStatus.METHOD_NOT_ALLOWED,
-        "wrong-method",
-        "Wrong method",
-        "found " + method + ", expected one of " + allowed,
-        null);
+    return Type.WRONG_METHOD.fault("found " + method + ", expected one of " + allowed);
   }
 
   static Fault tunnel() {
-    return new Fault(
-        HttpStatus.METHOD_NOT_ALLOWED,
-        "wrong-method",
-        "Wrong method",
-        "found CONNECT, expected another method: this server opens no tunnels",
-        null);
+    return Type.WRONG_METHOD.fault(
+        "found CONNECT, expected another method: this server opens no tunnels");
   }
 
   static Fault wrongMediaType(@Nullable String found, MediaType expected) {
-    return new Fault(
-        HttpStatus.UNSUPPORTED_MEDIA_TYPE,
-        "wrong-media-type",
-        "Wrong media type",
+    return Type.WRONG_MEDIA_TYPE.fault(
         "found %s, expected the header Content-Type: %s"
-            .formatted(found == null ? "no Content-Type" : "Content-Type: " + found, expected),
-        null);
+            .formatted(found == null ? "no Content-Type" : "Content-Type: " + found, expected));
   }
 
   static Fault wrongEncoding(String found) {
-    return new Fault(
-        HttpStatus.UNSUPPORTED_MEDIA_TYPE,
-        "wrong-encoding",
-        "Compressed body",
-        "found Content-Encoding: %s, expected uncompressed JSON".formatted(shown(found)),
-        null);
+    return Type.WRONG_ENCODING.fault(
+        "found Content-Encoding: %s, expected uncompressed JSON".formatted(shown(found)));
   }
 
   static Fault tooLarge(long maxBytes) {
-    return new Fault(
-        HttpStatus.REQUEST_ENTITY_TOO_LARGE,
-        "too-large",
-        "Body too large",
-        "the body has more than %1$s bytes, %1$s are allowed".formatted(maxBytes),
-        null);
+    return Type.TOO_LARGE.fault(
+        "the body has more than %1$s bytes, %1$s are allowed".formatted(maxBytes));
   }
 
   /** Returns the fault of a failed store. Only the log contains the store's name and address. */
   static Fault storeUnreachable(String charged, String incident) {
-    return new Fault(
-            HttpStatus.SERVICE_UNAVAILABLE,
-            "store-unreachable",
-            "The store could not decide",
-            "the store could not decide; " + charged,
-            null)
+    return Type.STORE_UNREACHABLE
+        .fault("the store could not decide; " + charged)
         .withIncident(incident);
   }
 
   static Fault notReady(String detail) {
-    return new Fault(HttpStatus.SERVICE_UNAVAILABLE, "not-ready", "Not ready", detail, null);
+    return Type.NOT_READY.fault(detail);
   }
 
-  /**
-   * Returns the fault of a reservation token that cannot be cancelled. All guessed tokens get the
-   * same fault.
-   */
+  /** Returns the fault of a token that cannot be cancelled: the same for all guesses. */
   static Fault ofToken(TokenException token) {
-    String detail = String.valueOf(token.getMessage());
-    return switch (token.reason()) {
-      case UNKNOWN ->
-          new Fault(
-              HttpStatus.NOT_FOUND, "unknown-reservation", "Unknown reservation", detail, "token");
-      case EXPIRED ->
-          new Fault(HttpStatus.GONE, "expired-reservation", "Reservation expired", detail, "token");
-      case USED ->
-          new Fault(
-              HttpStatus.CONFLICT,
-              "cancelled-reservation",
-              "Reservation cancelled or settled already",
-              detail,
-              "token");
-    };
+    Type type =
+        switch (token.reason()) {
+          case UNKNOWN -> Type.UNKNOWN_RESERVATION;
+          case EXPIRED -> Type.EXPIRED_RESERVATION;
+          case USED -> Type.CANCELLED_RESERVATION;
+        };
+    return type.fault("token", String.valueOf(token.getMessage()));
   }
 
-  /**
-   * Returns the fault of a change that would lower an override; the detail contains the current
-   * quota.
-   */
+  /** Returns the fault of lowering an override; the detail contains the current quota. */
   static Fault lowered(LoweredException lowered) {
-    return new Fault(
-        HttpStatus.CONFLICT,
-        "lowered-override",
-        "The override would be lowered",
-        lowered.getMessage() + "; add force=true to the query to lower it",
-        null);
+    return Type.LOWERED_OVERRIDE.fault(
+        lowered.getMessage() + "; add force=true to the query to lower it");
   }
 
-  /** Returns the fault of a server error, without internal details. */
   static Fault internal(String incident) {
-    return new Fault(
-            HttpStatus.INTERNAL_SERVER_ERROR,
-            "internal",
-            "Internal server error",
-            "the request was not decided; the server's log has the cause, under the incident",
-            null)
+    return Type.INTERNAL
+        .fault("the request was not decided; the server's log has the cause, under the incident")
         .withIncident(incident);
   }
 
@@ -221,11 +195,10 @@ record Fault(
         refused);
   }
 
-  /** Returns the fault of a request that Armeria rejected. */
   static Fault ofStatus(HttpStatus status, @Nullable String description) {
     String title = status.reasonPhrase();
     String detail = description == null ? title : description;
-    return new Fault(status, "http-" + status.code(), title, detail, null);
+    return new Fault(status, "http-" + status.code(), title, detail, null, List.of(), null, null);
   }
 
   /** Returns the fault of a request that the client must change. */

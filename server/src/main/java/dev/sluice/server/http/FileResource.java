@@ -20,48 +20,32 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/**
- * {@code GET /page/…}: the files of the web page. A browser caches each file, but checks at each
- * use whether the file has changed. The page loads no other files, and calls only paths that every
- * client may use.
- */
+/** {@code GET /page/…}: the page's files, which browsers cache, and check at each use. */
 final class FileResource extends Resource {
 
   static final String UNDER = "/page/";
 
-  private static final MediaType CSS = MediaType.CSS_UTF_8;
+  private static final String HTML = "text/html";
+
   private static final MediaType JS = MediaType.parse("text/javascript; charset=utf-8");
   private static final MediaType SVG = MediaType.parse("image/svg+xml; charset=utf-8");
 
   /** The files of the page; no other file of the jar has a path. */
-  private static final Map<String, MediaType> TYPES =
-      Map.ofEntries(
-          Map.entry("base.css", CSS),
-          Map.entry("views.css", CSS),
-          Map.entry("icon.svg", SVG),
-          Map.entry("theme.js", JS),
-          Map.entry("main.js", JS),
-          Map.entry("api.js", JS),
-          Map.entry("dom.js", JS),
-          Map.entry("words.js", JS),
-          Map.entry("gcra.js", JS),
-          Map.entry("ids.js", JS),
-          Map.entry("charts.js", JS),
-          Map.entry("edit.js", JS),
-          Map.entry("limit.js", JS),
-          Map.entry("limits.js", JS),
-          Map.entry("rules.js", JS),
-          Map.entry("denied.js", JS),
-          Map.entry("settings.js", JS),
-          Map.entry("bucket.js", JS),
-          Map.entry("exceptions.js", JS),
-          Map.entry("playground.js", JS));
+  private static final String FILES =
+      """
+      base.css views.css icon.svg theme.js main.js api.js dom.js words.js gcra.js ids.js charts.js
+      edit.js limit.js limits.js rules.js denied.js settings.js bucket.js exceptions.js
+      playground.js""";
 
   private final Map<String, PageFile> files = new TreeMap<>();
 
   FileResource() {
     super(HttpMethod.GET);
-    TYPES.forEach((name, type) -> files.put(UNDER + name, PageFile.read(type, name)));
+    for (String name : FILES.split("\\s", -1)) {
+      MediaType type =
+          name.endsWith(".js") ? JS : name.endsWith(".svg") ? SVG : MediaType.CSS_UTF_8;
+      files.put(UNDER + name, PageFile.read(type, name));
+    }
   }
 
   @Override
@@ -77,39 +61,40 @@ final class FileResource extends Resource {
    * {@code GET /}: returns the web page to a browser, which sends {@code Accept: text/html}. Every
    * other client, such as curl, gets a text that lists the paths.
    */
-  static final class IndexResource extends Resource {
+  static Resource index() {
+    PageFile page = PageFile.read(MediaType.HTML_UTF_8, "index.html");
+    AggregatedHttpResponse list = text(MediaType.PLAIN_TEXT_UTF_8, "index.txt");
+    AggregatedHttpResponse text =
+        AggregatedHttpResponse.of(
+            list.headers().toBuilder().set(HttpHeaderNames.VARY, "accept").build(), list.content());
+    return Resource.get(
+        context -> {
+          HttpRequest request = context.request();
+          boolean isBrowser = request.headers().get(HttpHeaderNames.ACCEPT, "").contains(HTML);
+          return isBrowser ? page.answer(request) : text;
+        });
+  }
 
-    private static final String HTML = "text/html";
+  /** Returns the answer with a text file of the jar. */
+  static AggregatedHttpResponse text(MediaType type, String file) {
+    return Answers.text(type, new String(read(file), StandardCharsets.UTF_8));
+  }
 
-    private final PageFile page = PageFile.read(MediaType.HTML_UTF_8, "index.html");
-    private final AggregatedHttpResponse text =
-        varying(TextResource.read(MediaType.PLAIN_TEXT_UTF_8, "index.txt"));
-
-    IndexResource() {
-      super(HttpMethod.GET);
-    }
-
-    @Override
-    CompletionStage<AggregatedHttpResponse> answer(
-        ServiceRequestContext context, HttpRequest request) {
-      boolean isBrowser = request.headers().get(HttpHeaderNames.ACCEPT, "").contains(HTML);
-      return CompletableFuture.completedFuture(isBrowser ? page.answer(request) : text);
-    }
-
-    private static AggregatedHttpResponse varying(AggregatedHttpResponse answer) {
-      return AggregatedHttpResponse.of(
-          answer.headers().toBuilder().set(HttpHeaderNames.VARY, "accept").build(),
-          answer.content());
+  private static byte[] read(String path) {
+    try (InputStream in = FileResource.class.getResourceAsStream(path)) {
+      if (in == null) {
+        throw new IllegalStateException("the file " + path + " is missing in the server's jar");
+      }
+      return in.readAllBytes();
+    } catch (IOException e) {
+      throw new UncheckedIOException(e);
     }
   }
 
   /** A file of the page, with its security headers. */
   private static final class PageFile {
 
-    /**
-     * A content security policy: the page runs only its own scripts, calls only its own server,
-     * cannot be framed, and cannot turn text into markup.
-     */
+    /** The page runs only its own scripts, calls only its server, and cannot be framed. */
     private static final String POLICY =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
             + " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"
@@ -127,13 +112,8 @@ final class FileResource extends Resource {
       this.unchanged = headers(HttpStatus.NOT_MODIFIED, type, tag);
     }
 
-    /**
-     * Reads a file of the server's jar.
-     *
-     * @throws IllegalStateException if the jar lacks the file
-     */
     static PageFile read(MediaType type, String name) {
-      return new PageFile(type, JarFiles.read("/dev/sluice/server/page/" + name));
+      return new PageFile(type, FileResource.read("/dev/sluice/server/page/" + name));
     }
 
     AggregatedHttpResponse answer(HttpRequest request) {
@@ -154,50 +134,6 @@ final class FileResource extends Resource {
           .set(HttpHeaderNames.CROSS_ORIGIN_OPENER_POLICY, "same-origin")
           .set(HttpHeaderNames.CROSS_ORIGIN_RESOURCE_POLICY, "same-origin")
           .build();
-    }
-  }
-
-  /** A text file of the jar: {@code /openapi.json}. */
-  static final class TextResource extends Resource {
-
-    private final AggregatedHttpResponse text;
-
-    TextResource(MediaType type, String file) {
-      super(HttpMethod.GET);
-      this.text = read(type, file);
-    }
-
-    @Override
-    CompletionStage<AggregatedHttpResponse> answer(
-        ServiceRequestContext context, HttpRequest request) {
-      return CompletableFuture.completedFuture(text);
-    }
-
-    static AggregatedHttpResponse read(MediaType type, String file) {
-      return Answers.text(type, new String(JarFiles.read(file), StandardCharsets.UTF_8));
-    }
-  }
-
-  /** Reads files of the jar. */
-  private static final class JarFiles {
-
-    private JarFiles() {}
-
-    /**
-     * Reads a file.
-     *
-     * @param path the file's path, as for {@link Class#getResourceAsStream}
-     * @throws IllegalStateException if the jar lacks the file
-     */
-    static byte[] read(String path) {
-      try (InputStream in = JarFiles.class.getResourceAsStream(path)) {
-        if (in == null) {
-          throw new IllegalStateException("the file " + path + " is missing in the server's jar");
-        }
-        return in.readAllBytes();
-      } catch (IOException e) {
-        throw new UncheckedIOException(e);
-      }
     }
   }
 }

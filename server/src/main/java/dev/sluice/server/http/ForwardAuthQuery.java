@@ -4,6 +4,7 @@ package dev.sluice.server.http;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.http.Answers.AnswerForm;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
@@ -56,12 +57,7 @@ record ForwardAuthQuery(
    */
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
 
-  /**
-   * The cost for a limit.
-   *
-   * @param tokens the cost if {@code header} is null
-   * @param header the name of the header that holds the cost; a request without this header costs 1
-   */
+  /** The cost for a limit; a header can hold it, which is 1 if the header is missing. */
   record Cost(long tokens, @Nullable String header) {}
 
   /**

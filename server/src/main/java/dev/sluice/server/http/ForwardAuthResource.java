@@ -74,9 +74,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   private static final String ID_HEADER = "RateLimit-Id";
   private static final String STATUS_HEADER = "X-RateLimit-Status";
 
-  /**
-   * A denial without {@code Retry-After}, since a rule that denies a request also denies a retry.
-   */
+  /** A denial without {@code Retry-After}, since the rule also denies a retry. */
   private static final Refusal DENIED_BY_RULE =
       new Refusal(
           429,
@@ -211,10 +209,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /**
-   * Returns the charges for the limits that the query names. The ids come from the query, the
-   * original request, or a header.
-   */
+  /** Returns the charges that the query names, for ids from the request. */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
     List<WireTransaction> wires = new ArrayList<>(wanted.size());
     RequestFacts facts = new RequestFacts(asked, clientAddress);
@@ -236,10 +231,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return looked(wires, limits, caller);
   }
 
-  /**
-   * Returns the charges that {@code RateLimit-Key} headers name. Each header names one limit and
-   * one id, such as {@code PerIp:192.0.2.7}.
-   */
+  /** Returns the charges of {@code RateLimit-Key} headers, such as {@code PerIp:192.0.2.7}. */
   private Charges ofHeader(
       AskedRequest asked, ForwardAuthQuery query, Limits limits, Caller caller) {
     List<String> keys = asked.headers(KEY_HEADER);
@@ -369,10 +361,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return inTheFormOf(AskedRequest.of(context, request, resource.clientAddress), answer);
   }
 
-  /**
-   * Converts a refusal to the form that the query asks for. A client that wrote the query can
-   * choose this form, since the form does not affect the charges.
-   */
+  /** Converts a refusal to the form asked for, which does not affect the charges. */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
     try {
@@ -384,9 +373,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /**
-   * Changes a refusal's status to 403, for nginx, unless only the operator can correct the cause.
-   */
+  /** Changes a refusal to 403, for nginx, unless only the operator can correct it. */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {
     HttpStatus status = answer.status();

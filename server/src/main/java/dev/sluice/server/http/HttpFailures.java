@@ -27,8 +27,9 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.base.FailureLog;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.net.AnyMethod.AskedByProxies;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
@@ -37,16 +38,15 @@ import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;
 import io.netty.handler.codec.http.InvalidLineSeparatorException;
+import java.io.IOException;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
 /** Turns failures, in a resource or before one was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /**
-   * The methods that the server allows. A request with another method is refused before its path is
-   * read.
-   */
+  /** The allowed methods; a request with another one is refused first. */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {
@@ -58,10 +58,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
-  /**
-   * Returns the fault of a failure. For a store failure of a request that only reads, the fault
-   * says that nothing was charged.
-   */
+  /** Returns the fault of a failure; a request that only reads has charged nothing. */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
         ? unread(store)
@@ -128,10 +125,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
-  /**
-   * Whether a client has disconnected or was too slow. This client does not read the response, so
-   * the failure is not logged.
-   */
+  /** Whether a client went away or was too slow; it reads no response, so nothing is logged. */
   private static boolean isClients(Throwable cause) {
     return cause instanceof ClosedSessionException
         || cause instanceof ClosedStreamException
@@ -152,10 +146,7 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /**
-   * Returns the fault of a time-out. If the whole request has arrived, the store was too slow;
-   * otherwise the client was too slow.
-   */
+  /** Returns the fault of a time-out: of the store if the whole request has arrived. */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -209,18 +200,8 @@ final class HttpFailures implements ServerErrorHandler {
     return renderStatus(null, config, headers, status, detail, cause);
   }
 
-  /**
-   * Turns failures into responses before Armeria handles the failures. If a request fails before
-   * its body has arrived, Armeria resets the HTTP/2 stream at once, and the client can lose the
-   * response. Ignores gRPC, which has its own error responses.
-   */
-  static final class EarlyAnswers implements DecoratingHttpServiceFunction {
-
-    private final HttpFailures failures;
-
-    EarlyAnswers(HttpFailures failures) {
-      this.failures = failures;
-    }
+  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC. */
+  record EarlyAnswers(HttpFailures failures) implements DecoratingHttpServiceFunction {
 
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -273,14 +254,12 @@ final class HttpFailures implements ServerErrorHandler {
     }
   }
 
-  /** Checks the media type and encoding of bodies. */
+  /** Reads bodies, and checks their media type and encoding. */
   static final class Bodies {
 
     private Bodies() {}
 
-    /**
-     * Returns the fault of a body with the wrong media type or encoding; null if both are right.
-     */
+    /** Returns the fault of a wrong media type or encoding; null if both are right. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null
@@ -291,6 +270,18 @@ final class HttpFailures implements ServerErrorHandler {
       }
       String encoding = Requests.compression(request.headers());
       return encoding == null ? null : Fault.wrongEncoding(encoding);
+    }
+
+    /** Reads a body that is a JSON object; see {@link Json#read}. */
+    static Map<?, ?> object(byte[] body) {
+      try {
+        if (Json.read(body) instanceof Map<?, ?> fields) {
+          return fields;
+        }
+      } catch (IOException e) {
+        // Reported below.
+      }
+      throw new WireException(null, "the body must be a JSON object, and nothing else");
     }
   }
 }

@@ -6,6 +6,8 @@ import static dev.sluice.server.access.Permission.DECIDE;
 import static dev.sluice.server.access.Permission.NOTHING;
 import static dev.sluice.server.access.Permission.READ;
 
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServerListener;
@@ -18,19 +20,16 @@ import dev.sluice.server.access.Endpoint;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
-import dev.sluice.server.base.NotReadyException;
-import dev.sluice.server.http.FileResource.IndexResource;
-import dev.sluice.server.http.FileResource.TextResource;
+import dev.sluice.server.base.RefusedException.NotReadyException;
+import dev.sluice.server.http.DecisionStream.DecisionsResource;
 import dev.sluice.server.http.HttpFailures.EarlyAnswers;
 import dev.sluice.server.http.JsonResource.ActResource;
 import dev.sluice.server.http.JsonResource.ReservationsResource;
 import dev.sluice.server.http.JsonResource.TokenResource;
-import dev.sluice.server.http.LimitResource.LimitsResource;
+import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.http.MetricsResource.ProcessMeters;
 import dev.sluice.server.http.MetricsResource.RequestMeters;
 import dev.sluice.server.http.ReloadResource.RollbackResource;
-import dev.sluice.server.http.StatsResource.RatesResource;
-import dev.sluice.server.http.StatsResource.TopDeniedResource;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
@@ -40,6 +39,7 @@ import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.Gauge;
@@ -52,57 +52,38 @@ import java.util.function.Function;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** The HTTP door: adds the paths of the HTTP API to a server. */
-public final class HttpPart implements Part {
+/**
+ * The HTTP door: adds the paths of the HTTP API to a server.
+ *
+ * @param store the limiter's store, for a dry run of a reload
+ * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
+ *     the server cannot decide now; may block
+ */
+public record HttpPart(
+    Limiter limiter,
+    BucketStore store,
+    Reservations reservations,
+    Runnable ready,
+    AuditLog audit,
+    Generations generations,
+    Denials denials)
+    implements Part {
 
   /** The path of checks; a check charges nothing. */
   static final String CHECK = "/v1/check";
 
   private static final int MAX_WAITING_RELOADS = 100;
 
-  private final Limiter limiter;
-  private final BucketStore store;
-  private final Reservations reservations;
-  private final Runnable ready;
-  private final AuditLog audit;
-  private final Generations generations;
-  private final Denials denials;
-  private final ProblemsPart problems = new ProblemsPart();
-
-  /**
-   * Makes the door.
-   *
-   * @param store the limiter's store, for a dry run of a reload
-   * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
-   *     the server cannot decide now; may block
-   */
-  public HttpPart(
-      Limiter limiter,
-      BucketStore store,
-      Reservations reservations,
-      Runnable ready,
-      AuditLog audit,
-      Generations generations,
-      Denials denials) {
-    this.limiter = limiter;
-    this.store = store;
-    this.reservations = reservations;
-    this.ready = ready;
-    this.audit = audit;
-    this.generations = generations;
-    this.denials = denials;
-  }
-
   @Override
   public void addTo(ServerBuilder server) {
     LimiterCalls acts = new LimiterCalls(limiter, audit, denials, "http");
     Executor reloads = TaskThreads.one(server, "sluice-reload", MAX_WAITING_RELOADS);
-    new Endpoint("/", NOTHING, new IndexResource()).addTo(server);
+    new Endpoint("/", NOTHING, FileResource.index()).addTo(server);
     new Endpoint("/page/*", NOTHING, new FileResource()).addTo(server);
-    new Endpoint("/openapi.json", NOTHING, new TextResource(MediaType.JSON_UTF_8, "openapi.json"))
-        .addTo(server);
-    new Endpoint("/healthz", NOTHING, HealthResource.alive()).addTo(server);
-    new Endpoint("/readyz", NOTHING, HealthResource.ready(ready)).addTo(server);
+    AggregatedHttpResponse api = FileResource.text(MediaType.JSON_UTF_8, "openapi.json");
+    new Endpoint("/openapi.json", NOTHING, Resource.get(context -> api)).addTo(server);
+    new Endpoint("/healthz", NOTHING, Resource.get(context -> status("alive"))).addTo(server);
+    new Endpoint("/readyz", NOTHING, Resource.blocking(context -> readiness())).addTo(server);
     new Endpoint(CHECK, DECIDE, new ActResource(Act.CHECK, acts)).addTo(server);
     new Endpoint("/v1/spend", DECIDE, new ActResource(Act.SPEND, acts)).addTo(server);
     new Endpoint("/v1/refund", ADMIN, new ActResource(Act.REFUND, acts))
@@ -115,10 +96,18 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
     new Endpoint("/v1/reservations/*", DECIDE, new TokenResource(reservations)).addTo(server);
-    new Endpoint("/v1/limits", READ, new LimitsResource(limiter.limits(), generations))
+    new Endpoint(
+            "/v1/limits",
+            READ,
+            Resource.get(
+                context -> LimitResource.all(context, limiter.limits().get(), generations)))
         .addTo(server);
     new Endpoint("/v1/limits/*", READ, new LimitResource(limiter)).addTo(server);
-    new Endpoint(RulesResource.PATH, READ, new RulesResource(limiter.limits())).addTo(server);
+    new Endpoint(
+            "/v1/rules",
+            READ,
+            Resource.get(context -> RuleReadings.rules(context, limiter.limits().get())))
+        .addTo(server);
     new Endpoint(
             "/v1/admin/reload",
             ADMIN,
@@ -128,27 +117,32 @@ public final class HttpPart implements Part {
     new Endpoint("/v1/admin/rollback", ADMIN, new RollbackResource(generations, audit, reloads))
         .act("rollback")
         .addTo(server);
-    problems.addTo(server);
+    new ProblemsPart().addTo(server);
   }
 
   @Override
   public void addFirst(Decorators decorators) {
-    problems.addFirst(decorators);
+    new ProblemsPart().addFirst(decorators);
+  }
+
+  private static AggregatedHttpResponse status(String status) {
+    return Answers.json(HttpStatus.OK, json -> json.put("status", status));
+  }
+
+  private AggregatedHttpResponse readiness() {
+    try {
+      ready.run();
+    } catch (StoreException e) { // whose message is about charges
+      throw new NotReadyException("the store does not answer", e);
+    }
+    return status("ready");
   }
 
   /** The paths to set overrides and penalties while the server runs. */
-  public static final class AdminPart implements Part {
+  public record AdminPart(RuntimeLimits limits, AuditLog audit) implements Part {
 
     /** The most changes that wait for the current change; a further change gets a 503. */
     static final int MAX_WAITING_CHANGES = 100;
-
-    private final RuntimeLimits limits;
-    private final AuditLog audit;
-
-    public AdminPart(RuntimeLimits limits, AuditLog audit) {
-      this.limits = limits;
-      this.audit = audit;
-    }
 
     @Override
     public void addTo(ServerBuilder server) {
@@ -158,41 +152,21 @@ public final class HttpPart implements Part {
     }
   }
 
-  /**
-   * The figures of a running server, for the page and for programs: {@code GET /v1/stats} and
-   * {@code GET /v1/admin/top-denied}.
-   */
-  public static final class StatsPart implements Part {
-
-    private final ServerState state;
-    private final @Nullable TopDenied topDenied;
-
-    /** Makes the part; {@code topDenied} is null if the server does not record denied ids. */
-    public StatsPart(ServerState state, @Nullable TopDenied topDenied) {
-      this.state = state;
-      this.topDenied = topDenied;
-    }
+  /** {@code GET /v1/stats}, {@code /v1/rates} and {@code /v1/admin/top-denied}. */
+  public record StatsPart(ServerState state, @Nullable TopDenied topDenied) implements Part {
 
     @Override
     public void addTo(ServerBuilder server) {
-      new Endpoint("/v1/stats", READ, new StatsResource(state, topDenied != null)).addTo(server);
-      new Endpoint("/v1/rates", READ, new RatesResource(state)).addTo(server);
-      new Endpoint("/v1/admin/top-denied", READ, new TopDeniedResource(topDenied)).addTo(server);
+      StatsResource stats = new StatsResource(state, topDenied);
+      new Endpoint("/v1/stats", READ, Resource.blocking(stats::stats)).addTo(server);
+      new Endpoint("/v1/rates", READ, Resource.get(stats::rates)).addTo(server);
+      new Endpoint("/v1/admin/top-denied", READ, Resource.get(stats::topDenied)).addTo(server);
     }
   }
 
   /** Explains denials and rules: {@code POST /v1/explain}. */
-  public static final class ExplainPart implements Part {
-
-    private final Limiter limiter;
-    private final RuntimeLimits runtime;
-    private final Denials denials;
-
-    public ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials) {
-      this.limiter = limiter;
-      this.runtime = runtime;
-      this.denials = denials;
-    }
+  public record ExplainPart(Limiter limiter, RuntimeLimits runtime, Denials denials)
+      implements Part {
 
     @Override
     public void addTo(ServerBuilder server) {
@@ -201,24 +175,10 @@ public final class HttpPart implements Part {
     }
   }
 
-  /**
-   * The door for proxies that ask for a decision on each request before they pass the request on:
-   * nginx, Caddy, Traefik, HAProxy, Envoy.
-   */
-  public static final class ForwardAuthPart implements Part {
-
-    private final Limiter limiter;
-    private final ClientAddress clientAddress;
-    private final MeterRegistry meters;
-    private final Denials denials;
-
-    public ForwardAuthPart(
-        Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials) {
-      this.limiter = limiter;
-      this.clientAddress = clientAddress;
-      this.meters = meters;
-      this.denials = denials;
-    }
+  /** The door for proxies that ask for a decision on each request that they pass on. */
+  public record ForwardAuthPart(
+      Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials)
+      implements Part {
 
     @Override
     public void addTo(ServerBuilder server) {
@@ -234,10 +194,7 @@ public final class HttpPart implements Part {
     }
   }
 
-  /**
-   * {@code GET /metrics}: the metrics of the limiter, the HTTP door, the process and the JVM, for
-   * Prometheus.
-   */
+  /** {@code GET /metrics}: the metrics of limiter, HTTP door, process and JVM. */
   public static final class MetricsPart implements Part {
 
     private final PrometheusMeterRegistry registry;
@@ -250,15 +207,11 @@ public final class HttpPart implements Part {
       BuildInfo.bind(registry);
     }
 
-    /** Returns a registry for the meters of {@code /metrics}. */
     public static PrometheusMeterRegistry newRegistry() {
       return new PageMeters();
     }
 
-    /**
-     * Returns the limiter's metrics. The caller must set them as the limiter's observer, and notify
-     * them after each load of limits.
-     */
+    /** Returns the metrics, to be the limiter's observer, and to be told of loaded limits. */
     public LimiterMetrics metrics() {
       return metrics;
     }
@@ -318,12 +271,7 @@ public final class HttpPart implements Part {
       Function<String, String> failureRule,
       Supplier<List<String>> servers) {
 
-    /**
-     * A door that is open.
-     *
-     * @param protocol {@code http}, {@code redis} or {@code grpc}
-     * @param address host and port
-     */
+    /** An open door: {@code http}, {@code redis} or {@code grpc}, with host and port. */
     public record OpenDoor(String protocol, String address) {}
   }
 

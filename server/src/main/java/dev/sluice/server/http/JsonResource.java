@@ -15,11 +15,11 @@ import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.http.Answers.AnswerForm;
 import dev.sluice.server.http.HttpFailures.Bodies;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.stats.Denials.DeniedRequest;
-import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireReader;
@@ -40,17 +40,11 @@ abstract class JsonResource extends Resource {
     super(HttpMethod.POST);
   }
 
-  /**
-   * Responds to a request whose {@code Content-Type} is JSON. May throw an exception, or return a
-   * stage that fails.
-   */
+  /** Responds to a JSON request. May throw, or return a stage that fails. */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 
-  /**
-   * Called if the body cannot be read; a resource that records failed requests overrides this
-   * method.
-   */
+  /** Called if the body cannot be read, for resources that record failed requests. */
   void unreadable(ServiceRequestContext context, String why) {}
 
   /** Parses the body. Mistakes of the query are reported before mistakes of the body. */
@@ -109,7 +103,7 @@ abstract class JsonResource extends Resource {
           .thenApply(
               decision ->
                   act == Act.RESET
-                      ? Answers.json(HttpStatus.OK, out -> DecisionWriter.writeReset(decision, out))
+                      ? Answers.reset(decision)
                       : Answers.decision(decision.orElseThrow(), wire, form));
     }
   }
@@ -197,13 +191,7 @@ abstract class JsonResource extends Resource {
     }
 
     private static AggregatedHttpResponse cancelled() {
-      return Answers.json(
-          HttpStatus.OK,
-          json -> {
-            json.writeStartObject();
-            json.writeBooleanField("cancelled", true);
-            json.writeEndObject();
-          });
+      return Answers.json(HttpStatus.OK, json -> json.put("cancelled", true));
     }
   }
 }

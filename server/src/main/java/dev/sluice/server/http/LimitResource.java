@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
@@ -20,13 +19,16 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.Generations.Active;
 import dev.sluice.server.base.Generations.Kind;
+import dev.sluice.server.base.Generations.Offered;
 import dev.sluice.server.base.Generations.Watched;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.server.http.Answers.AnswerForm;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.DecisionWriter;
-import java.io.IOException;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
@@ -87,7 +89,7 @@ final class LimitResource extends Resource {
   private AggregatedHttpResponse described(String limit) {
     Limits now = limits.get();
     LimitName name = now.configured(limit);
-    return Answers.json(HttpStatus.OK, json -> LimitsResource.write(name, now, json));
+    return Answers.json(HttpStatus.OK, json -> write(name, now, json));
   }
 
   /** Decodes a segment of a path. In a path, "+" does not mean a space. */
@@ -95,64 +97,38 @@ final class LimitResource extends Resource {
     return Queries.decoded(encoded.replace("+", "%2B"), field, field);
   }
 
-  /**
-   * {@code GET /v1/limits}: the configured limits with their defaults, and the generation of the
-   * limit files.
-   */
-  static final class LimitsResource extends Resource {
+  /** Answers {@code GET /v1/limits}: the limits in force, and their generation. */
+  static AggregatedHttpResponse all(
+      ServiceRequestContext context, Limits limits, Generations generations) {
+    Queries.require(context, List.of());
+    Caller caller = AccessPart.caller(context);
+    return Answers.tagged(
+        context.request().headers().get(HttpHeaderNames.IF_NONE_MATCH),
+        json -> {
+          json.putEach(
+              "limits",
+              limits.configured().stream().filter(name -> caller.mayUse(name.name())).toList(),
+              (name, one) -> write(name, limits, one));
+          GenerationJson.write(generations, caller, json);
+        });
+  }
 
-    private final CurrentLimits current;
-    private final Generations generations;
-
-    LimitsResource(CurrentLimits current, Generations generations) {
-      super(HttpMethod.GET);
-      this.current = current;
-      this.generations = generations;
-    }
-
-    @Override
-    CompletionStage<AggregatedHttpResponse> answer(
-        ServiceRequestContext context, HttpRequest request) {
-      Queries.require(context, List.of());
-      Limits limits = current.get();
-      Caller caller = AccessPart.caller(context);
-      return CompletableFuture.completedFuture(
-          Answers.tagged(
-              request.headers().get(HttpHeaderNames.IF_NONE_MATCH),
-              json -> {
-                json.writeStartObject();
-                json.writeArrayFieldStart("limits");
-                for (LimitName name : limits.configured()) {
-                  if (caller.mayUse(name.name())) {
-                    write(name, limits, json);
-                  }
-                }
-                json.writeEndArray();
-                GenerationJson.write(generations, caller, json);
-                json.writeEndObject();
-              }));
-    }
-
-    static void write(LimitName name, Limits limits, JsonGenerator json) throws IOException {
-      List<Quota> quotas = limits.defaultsFor(name);
-      json.writeStartObject();
-      json.writeStringField("name", name.name());
-      if (name.number() != null) {
-        json.writeNumberField("number", name.number());
-      }
-      json.writeStringField("id", name.id().name());
-      json.writeBooleanField("limited", !quotas.isEmpty());
-      if (quotas.isEmpty()) {
-        DecisionWriter.writeReason(limits.coverage(name), json);
-      } else {
-        DecisionWriter.writeQuotas(quotas, json);
-      }
-      json.writeNumberField("overrides", limits.overridesOf(name).size());
-      if (name.helpLink() != null) {
-        json.writeStringField("helpLink", name.helpLink());
-      }
-      json.writeEndObject();
-    }
+  private static void write(LimitName name, Limits limits, Json json) {
+    List<Quota> quotas = limits.defaultsFor(name);
+    json.put("name", name.name())
+        .put("number", name.number())
+        .put("id", name.id().name())
+        .put("limited", !quotas.isEmpty())
+        .raw(
+            raw -> {
+              if (quotas.isEmpty()) {
+                DecisionWriter.writeReason(limits.coverage(name), raw);
+              } else {
+                DecisionWriter.writeQuotas(quotas, raw);
+              }
+            })
+        .put("overrides", limits.overridesOf(name).size())
+        .put("helpLink", name.helpLink());
   }
 
   /** Writes the generations of the files as a field of a response. */
@@ -160,63 +136,49 @@ final class LimitResource extends Resource {
 
     private GenerationJson() {}
 
-    /**
-     * Writes the generations with times instead of ages, so that the body changes only with a
-     * generation. A caller that may not use every limit gets only the number of mistakes and
-     * warnings, since the texts can name other limits.
-     */
-    static void write(Generations generations, Caller caller, JsonGenerator json)
-        throws IOException {
-      json.writeObjectFieldStart("generation");
-      writeState(generations.of(Kind.LIMITS), caller, json);
-      for (Kind kind : List.of(Kind.TOKENS, Kind.CERTIFICATES)) {
-        if (generations.of(kind).isPresent()) {
-          json.writeObjectFieldStart(kind.word());
-          writeState(generations.of(kind), caller, json);
-          json.writeEndObject();
-        }
-      }
-      json.writeObjectFieldStart("runtime");
-      writeLines("mistakes", "mistake", generations.mistakesBeside(), caller, json);
-      json.writeEndObject();
-      json.writeEndObject();
+    /** Writes the generations; a caller with some limits sees only numbers of mistakes. */
+    static void write(Generations generations, Caller caller, Json json) {
+      json.put(
+          "generation",
+          all -> {
+            writeState(generations.of(Kind.LIMITS), caller, all);
+            for (Kind kind : List.of(Kind.TOKENS, Kind.CERTIFICATES)) {
+              if (generations.of(kind).isPresent()) {
+                all.put(kind.word(), one -> writeState(generations.of(kind), caller, one));
+              }
+            }
+            all.put(
+                "runtime",
+                one -> one.put("mistakes", lines("mistake", generations.mistakesBeside(), caller)));
+          });
     }
 
-    private static void writeState(Watched files, Caller caller, JsonGenerator json)
-        throws IOException {
-      Generations.State state = files.state();
-      boolean putBack = files.isPutBack();
-      json.writeObjectFieldStart("active");
-      json.writeStringField("hash", state.active().hash());
-      json.writeStringField("since", state.active().since().toString());
-      if (putBack) {
-        json.writeBooleanField("putBack", true);
-      }
-      writeLines("changed", "change", state.active().changes(), caller, json);
-      json.writeEndObject();
-      json.writeObjectFieldStart("offered");
-      json.writeStringField("hash", state.offered().hash());
-      json.writeStringField("since", state.offered().at().toString());
-      writeLines("mistakes", "mistake", state.offered().mistakes(), caller, json);
-      writeLines("warnings", "warning", state.offered().warnings(), caller, json);
-      json.writeEndObject();
+    private static void writeState(Watched files, Caller caller, Json json) {
+      Active active = files.state().active();
+      Offered offered = files.state().offered();
+      json.put(
+              "active",
+              one ->
+                  one.put("hash", active.hash())
+                      .put("since", active.since())
+                      .put("putBack", files.isPutBack() ? true : null)
+                      .put("changed", lines("change", active.changes(), caller)))
+          .put(
+              "offered",
+              one ->
+                  one.put("hash", offered.hash())
+                      .put("since", offered.at())
+                      .put("mistakes", lines("mistake", offered.mistakes(), caller))
+                      .put("warnings", lines("warning", offered.warnings(), caller)));
     }
 
-    static void writeLines(
-        String field, String word, List<String> all, Caller caller, JsonGenerator json)
-        throws IOException {
-      List<String> shown = all;
-      if (!all.isEmpty() && !caller.mayUseAll()) {
-        shown =
-            List.of(
-                "%s; a token without limits, or the server's log, names %s"
-                    .formatted(Plurals.of(all.size(), word), all.size() == 1 ? "it" : "them"));
-      }
-      json.writeArrayFieldStart(field);
-      for (String line : shown) {
-        json.writeString(line);
-      }
-      json.writeEndArray();
+    /** Returns the lines; a single line with their number if the caller may not see them. */
+    static List<String> lines(String word, List<String> all, Caller caller) {
+      return all.isEmpty() || caller.mayUseAll()
+          ? all
+          : List.of(
+              "%s; a token without limits, or the server's log, names %s"
+                  .formatted(Plurals.of(all.size(), word), all.size() == 1 ? "it" : "them"));
     }
   }
 }

@@ -6,18 +6,23 @@ import com.linecorp.armeria.common.ExchangeType;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.QueryParams;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.RoutingContext;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.server.net.WholeResponse;
+import dev.sluice.wire.Mistakes;
+import dev.sluice.wire.WireException;
+import java.net.URLDecoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
 
-/**
- * A service for one path and one method. A {@code HEAD} request is handled like {@code GET},
- * without the body. An {@code OPTIONS} request returns the allowed methods. All other methods are
- * refused. Thread-safe; runs on event loops, so it must not block.
- */
+/** A service for one method, {@code HEAD} and {@code OPTIONS}. Must not block. */
 abstract class MethodService implements HttpService {
 
   private final HttpMethod method;
@@ -44,19 +49,14 @@ abstract class MethodService implements HttpService {
     return respond(context, request);
   }
 
-  /**
-   * A service that sends each response as a whole. Failures become problem details. Thread-safe.
-   */
+  /** A service that sends each response as a whole. Failures become problem details. */
   abstract static class Resource extends MethodService {
 
     Resource(HttpMethod method) {
       super(method);
     }
 
-    /**
-     * Responds to a request whose method is the resource's method. May throw an exception, or
-     * return a stage that fails.
-     */
+    /** Responds to a request with the right method. May throw, or return a stage that fails. */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
 
@@ -68,6 +68,29 @@ abstract class MethodService implements HttpService {
                   (answer, failure) ->
                       failure == null ? answer : HttpFailures.answer(context, failure)),
           context);
+    }
+
+    /** Returns a resource for GET whose answers are known at once. */
+    static Resource get(Function<ServiceRequestContext, AggregatedHttpResponse> answer) {
+      return new Resource(HttpMethod.GET) {
+        @Override
+        CompletionStage<AggregatedHttpResponse> answer(
+            ServiceRequestContext context, HttpRequest request) {
+          return CompletableFuture.completedFuture(answer.apply(context));
+        }
+      };
+    }
+
+    /** Returns a resource for GET that makes its answers on threads that may block. */
+    static Resource blocking(Function<ServiceRequestContext, AggregatedHttpResponse> answer) {
+      return new Resource(HttpMethod.GET) {
+        @Override
+        CompletionStage<AggregatedHttpResponse> answer(
+            ServiceRequestContext context, HttpRequest request) {
+          return CompletableFuture.supplyAsync(
+              () -> answer.apply(context), context.blockingTaskExecutor());
+        }
+      };
     }
 
     /** Declares that the body arrives in pieces, and that the response is sent as a whole. */
@@ -83,6 +106,63 @@ abstract class MethodService implements HttpService {
       } catch (RuntimeException e) {
         return CompletableFuture.failedFuture(e);
       }
+    }
+  }
+
+  /** Reads query parameters as strictly as the server reads request bodies. */
+  static final class Queries {
+
+    private Queries() {}
+
+    /** Refuses a request with an unknown or a repeated query parameter. */
+    static void require(ServiceRequestContext context, List<String> known) {
+      Mistakes mistakes = new Mistakes();
+      require(context, known, mistakes);
+      if (!mistakes.none()) {
+        throw mistakes.exception();
+      }
+    }
+
+    /** Adds a mistake for each unknown or repeated query parameter. */
+    static void require(ServiceRequestContext context, List<String> known, Mistakes mistakes) {
+      QueryParams parameters = context.queryParams();
+      for (String name : parameters.names()) {
+        if (!known.contains(name)) {
+          mistakes.add(
+              name,
+              "found an unknown query parameter, expected %s%s"
+                  .formatted(
+                      known.isEmpty() ? "none" : String.join(", ", known),
+                      Suggestion.didYouMean(name, known)));
+        } else if (parameters.getAll(name).size() > 1) {
+          mistakes.add(name, "found the query parameter twice, expected it once");
+        }
+      }
+    }
+
+    /** Returns the percent-encoded value of a parameter; null if the parameter is missing. */
+    static @Nullable String encoded(ServiceRequestContext context, String name) {
+      String query = context.query();
+      for (String pair : query == null ? new String[0] : query.split("&", -1)) {
+        if (pair.startsWith(name + "=")) {
+          return pair.substring(name.length() + 1);
+        }
+      }
+      return null;
+    }
+
+    /** Decodes percent-encoded UTF-8; {@code what} is for the message of a mistake. */
+    static String decoded(String encoded, String field, String what) {
+      try {
+        String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);
+        // The decoder replaces invalid UTF-8 by U+FFFD: two such ids would share a bucket.
+        if (text.indexOf('\uFFFD') < 0) {
+          return text;
+        }
+      } catch (IllegalArgumentException e) {
+        // Falls through to the common message.
+      }
+      throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
     }
   }
 }

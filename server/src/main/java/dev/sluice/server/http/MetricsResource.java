@@ -84,9 +84,7 @@ final class MetricsResource extends MethodService {
   /** The bytes of memory to expand a compressed text, including one expanded piece. */
   private static final int EXPANSION_BYTES = 64 << 10;
 
-  /**
-   * Scrapes that clients have not completely read may take the heap size divided by this number.
-   */
+  /** Scrapes that clients have not read may take the heap divided by this number. */
   private static final int HEAP_PER_UNREAD = 32;
 
   private final PrometheusMeterRegistry registry;
@@ -239,7 +237,6 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Releases the native memory of the decompressor. */
     private void close() {
       try {
         if (text != null) {
@@ -251,10 +248,7 @@ final class MetricsResource extends MethodService {
     }
   }
 
-  /**
-   * Returns a scrape that has not begun yet. All requests that arrive during a scrape share the
-   * next scrape, so at most two threads scrape at a time.
-   */
+  /** Returns a scrape that has not begun. Waiting requests share the next scrape. */
   CompletionStage<Scrape> nextScrape(Executor threads) {
     Scrape unreadOne = newest.get();
     if (unreadOne != null && unread.get() > mostUnread) {
@@ -321,18 +315,9 @@ final class MetricsResource extends MethodService {
   }
 
   /** The meters of the process and its JVM, under Micrometer's names. Thread-safe. */
-  static final class ProcessMeters implements AutoCloseable {
+  record ProcessMeters(JvmGcMetrics collections) implements AutoCloseable {
 
-    private final JvmGcMetrics collections;
-
-    private ProcessMeters(JvmGcMetrics collections) {
-      this.collections = collections;
-    }
-
-    /**
-     * Registers the meters. The caller must close the result, since the meters of the garbage
-     * collector are listeners of the JVM.
-     */
+    /** Registers the meters; closing the result removes their listeners from the JVM. */
     static ProcessMeters bind(MeterRegistry registry) {
       JvmGcMetrics collections = new JvmGcMetrics();
       List<MeterBinder> all =

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
@@ -12,10 +11,10 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.admin.Setting;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
-import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -118,13 +117,11 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   }
 
   @Override
-  void writeFields(LimitOverride override, JsonGenerator json) throws IOException {
-    DecisionWriter.writeQuotas(override.quotas(), json);
-    if (override.until() != null) {
-      json.writeStringField("until", override.until().toString());
-    }
-    writeNote("comment", override.comment(), json);
-    writeNote("author", override.author(), json);
-    json.writeStringField("keptIn", limits.isKept(override) ? limits.place() : "files");
+  void writeFields(LimitOverride override, Json json) {
+    json.raw(raw -> DecisionWriter.writeQuotas(override.quotas(), raw))
+        .put("until", override.until())
+        .put("comment", note(override.comment()))
+        .put("author", note(override.author()))
+        .put("keptIn", limits.isKept(override) ? limits.place() : "files");
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
+import dev.sluice.micrometer.BulkSummary;
 import io.micrometer.core.instrument.AbstractMeter;
 import io.micrometer.core.instrument.Clock;
 import io.micrometer.core.instrument.Counter;
@@ -8,12 +9,16 @@ import io.micrometer.core.instrument.DistributionSummary;
 import io.micrometer.core.instrument.Meter;
 import io.micrometer.core.instrument.Tag;
 import io.micrometer.core.instrument.distribution.DistributionStatisticConfig;
+import io.micrometer.core.instrument.distribution.TimeWindowMax;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.prometheus.metrics.model.registry.PrometheusRegistry;
+import io.prometheus.metrics.model.snapshots.ClassicHistogramBuckets;
 import io.prometheus.metrics.model.snapshots.CounterSnapshot;
+import io.prometheus.metrics.model.snapshots.Exemplars;
 import io.prometheus.metrics.model.snapshots.GaugeSnapshot;
 import io.prometheus.metrics.model.snapshots.HistogramSnapshot;
+import io.prometheus.metrics.model.snapshots.HistogramSnapshot.HistogramDataPointSnapshot;
 import io.prometheus.metrics.model.snapshots.Labels;
 import io.prometheus.metrics.model.snapshots.MetricSnapshots;
 import java.io.BufferedWriter;
@@ -28,8 +33,12 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.atomic.AtomicReferenceArray;
 import java.util.concurrent.atomic.DoubleAdder;
+import java.util.concurrent.atomic.LongAdder;
 import java.util.stream.Collectors;
+import java.util.stream.DoubleStream;
+import org.jspecify.annotations.Nullable;
 
 /*
  * A summary of Micrometer records one value at a time, reads the clock twice for each value, and
@@ -92,9 +101,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     return new PageCounter(id);
   }
 
-  /**
-   * A counter without exemplars, so it needs less memory than Micrometer's counter. Thread-safe.
-   */
+  /** A counter without exemplars, which needs less memory. Thread-safe. */
   private static final class PageCounter extends AbstractMeter implements Counter {
     private final DoubleAdder count = new DoubleAdder();
 
@@ -113,7 +120,6 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
   }
 
-  /** Returns all meters of a class, grouped by the name of their family. */
   private <M extends Meter> Map<String, List<M>> families(Class<M> kind) {
     return getMeters().stream()
         .filter(kind::isInstance)
@@ -121,10 +127,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         .collect(Collectors.groupingBy(meter -> getConventionName(meter.getId())));
   }
 
-  /**
-   * Adds the counters, and two families for each histogram name: one for the histograms, one for
-   * their maximum values.
-   */
+  /** Adds the counters, and for each histogram name a second family with the maxima. */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)
         .forEach(
@@ -229,5 +232,136 @@ final class PageMeters extends PrometheusMeterRegistry {
 
   private static String escaped(String text) {
     return text.replace("\\", "\\\\").replace("\n", "\\n");
+  }
+
+  /** A histogram with fixed buckets, for Prometheus. Thread-safe; threads never wait. */
+  static final class BulkHistogram extends AbstractMeter implements BulkSummary {
+
+    private final double[] bounds; // ascending, the last is infinite
+
+    /** The number of values in each bucket; null while a bucket is empty. */
+    private final AtomicReferenceArray<@Nullable LongAdder> counts;
+
+    private final DoubleAdder total = new DoubleAdder();
+    private final TimeWindowMax max;
+    private final double scale;
+    private final long createdMillis;
+
+    /** Makes a histogram for {@link #bounds}, which are not copied; values are scaled. */
+    BulkHistogram(
+        Meter.Id id,
+        Clock clock,
+        double[] bounds,
+        DistributionStatisticConfig config,
+        double scale) {
+      super(id);
+      this.bounds = bounds;
+      this.counts = new AtomicReferenceArray<>(bounds.length);
+      this.max = new TimeWindowMax(clock, config);
+      this.scale = scale;
+      this.createdMillis = clock.wallTime();
+    }
+
+    /** Whether a configuration has explicit buckets, and no other features. */
+    static boolean serves(DistributionStatisticConfig config) {
+      return bounds(config).length > 1
+          && !Boolean.TRUE.equals(config.isPercentileHistogram())
+          && (config.getPercentiles() == null || config.getPercentiles().length == 0);
+    }
+
+    /** Returns the upper bounds of the buckets; the last bound is infinite. */
+    static double[] bounds(DistributionStatisticConfig config) {
+      double[] finite = config.getServiceLevelObjectiveBoundaries();
+      return DoubleStream.concat(
+              finite == null ? DoubleStream.empty() : DoubleStream.of(finite),
+              DoubleStream.of(Double.POSITIVE_INFINITY))
+          .sorted()
+          .distinct()
+          .toArray();
+    }
+
+    @Override
+    public void record(double amount) {
+      record(amount, 1);
+    }
+
+    @Override
+    public void record(double amount, int times) {
+      double value = amount * scale;
+      if (times > 0 && value >= 0) {
+        int bucket = 0;
+        while (value > bounds[bucket]) {
+          bucket++;
+        }
+        adder(bucket).add(times);
+        total.add(value * times);
+        max.record(value);
+      }
+    }
+
+    private LongAdder adder(int bucket) {
+      LongAdder known = counts.get(bucket);
+      if (known != null) {
+        return known;
+      }
+      LongAdder first = new LongAdder();
+      LongAdder other = counts.compareAndExchange(bucket, null, first);
+      return other == null ? first : other;
+    }
+
+    /** Returns the number of values in each bucket; the numbers are not cumulative. */
+    private long[] counts() {
+      long[] each = new long[bounds.length];
+      for (int i = 0; i < each.length; i++) {
+        LongAdder count = counts.get(i);
+        each[i] = count == null ? 0 : count.sum();
+      }
+      return each;
+    }
+
+    @Override
+    public long count() {
+      return Arrays.stream(counts()).sum();
+    }
+
+    @Override
+    public double totalAmount() {
+      return total.sum();
+    }
+
+    @Override
+    public double max() {
+      return max.poll();
+    }
+
+    @Override
+    public io.micrometer.core.instrument.distribution.HistogramSnapshot takeSnapshot() {
+      return io.micrometer.core.instrument.distribution.HistogramSnapshot.empty(
+          count(), totalAmount(), max());
+    }
+
+    /** Writes the page's lines, without the maximum; {@code labels} has no braces. */
+    void write(String name, String labels, Writer page) throws IOException {
+      String more = labels.isEmpty() ? "" : labels + ",";
+      String same = labels.isEmpty() ? "" : "{" + labels + "}";
+      long[] each = counts();
+      long count = 0;
+      for (int i = 0; i < each.length; i++) {
+        count += each[i];
+        String bound = Double.isInfinite(bounds[i]) ? "+Inf" : Double.toString(bounds[i]);
+        page.write(name + "_bucket{" + more + "le=\"" + bound + "\"} " + count + "\n");
+      }
+      page.write(name + "_count" + same + " " + count + "\n");
+      page.write(name + "_sum" + same + " " + totalAmount() + "\n");
+    }
+
+    HistogramDataPointSnapshot snapshot(Labels labels) {
+      return new HistogramDataPointSnapshot(
+          ClassicHistogramBuckets.of(bounds, counts()),
+          totalAmount(),
+          labels,
+          Exemplars.EMPTY,
+          createdMillis);
+    }
   }
 }

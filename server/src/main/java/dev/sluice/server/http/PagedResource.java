@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -13,9 +12,10 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
+import dev.sluice.server.base.Json;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.wire.WireException;
-import java.io.IOException;
 import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
@@ -26,10 +26,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
-/**
- * Returns a list of settings, sorted by limit and id, in pages: {@code
- * ?limit=NAME&most=N&after=LAST}. Thread-safe.
- */
+/** A sorted list in pages: {@code ?limit=NAME&most=N&after=LAST}. Thread-safe. */
 abstract class PagedResource<T> extends Resource {
 
   private static final String LIMIT = "limit";
@@ -52,7 +49,7 @@ abstract class PagedResource<T> extends Resource {
 
   abstract String id(T one);
 
-  abstract void write(T one, JsonGenerator json) throws IOException;
+  abstract void write(T one, Json json);
 
   private record Item<T>(String key, T one) {}
 
@@ -98,18 +95,9 @@ abstract class PagedResource<T> extends Resource {
     List<Item<T>> page = first.stream().sorted(Comparator.comparing(Item::key)).toList();
     return Answers.json(
         HttpStatus.OK,
-        json -> {
-          json.writeStartObject();
-          json.writeArrayFieldStart(field);
-          for (Item<T> item : page) {
-            write(item.one(), json);
-          }
-          json.writeEndArray();
-          if (!isLast) {
-            json.writeStringField("next", page.get(page.size() - 1).key());
-          }
-          json.writeEndObject();
-        });
+        json ->
+            json.putEach(field, page, (item, one) -> write(item.one(), one))
+                .put("next", isLast ? null : page.get(page.size() - 1).key()));
   }
 
   private static int most(QueryParams query) {

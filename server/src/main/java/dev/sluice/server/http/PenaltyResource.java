@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -11,9 +10,9 @@ import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.server.admin.Setting;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.WireException;
-import java.io.IOException;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -50,10 +49,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
     return found == null || !isInForce(found) ? null : found;
   }
 
-  /**
-   * Whether a penalty has not ended. An ended penalty stays saved for a while, since another
-   * server's clock can be behind.
-   */
+  /** Whether a penalty has not ended; an ended one stays saved for other servers' clocks. */
   private static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }
@@ -116,13 +112,11 @@ final class PenaltyResource extends AdminResource<Penalty> {
   }
 
   @Override
-  void writeFields(Penalty penalty, JsonGenerator json) throws IOException {
-    json.writeStringField("until", penalty.until().toString());
-    if (penalty.owed() > 0) {
-      json.writeNumberField("owed", penalty.owed());
-    }
-    writeNote("comment", penalty.comment(), json);
-    writeNote("author", penalty.author(), json);
-    json.writeStringField("keptIn", limits.place());
+  void writeFields(Penalty penalty, Json json) {
+    json.put("until", penalty.until())
+        .put("owed", penalty.owed() > 0 ? penalty.owed() : null)
+        .put("comment", note(penalty.comment()))
+        .put("author", note(penalty.author()))
+        .put("keptIn", limits.place());
   }
 }

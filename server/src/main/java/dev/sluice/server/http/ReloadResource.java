@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
@@ -25,6 +24,7 @@ import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
 import dev.sluice.server.http.LimitResource.GenerationJson;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
@@ -33,7 +33,6 @@ import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitFilesWatcher;
 import dev.sluice.yaml.Problem;
-import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -76,13 +75,6 @@ class ReloadResource extends Resource {
   private final String parameter;
   private BiFunction<Limits, Caller, String> effect = (next, caller) -> "";
 
-  /**
-   * Makes the resource.
-   *
-   * @param limiter reads buckets for a dry run
-   * @param store lists the buckets for a dry run
-   * @param denials the ids that were denied recently, if the server records them
-   */
   ReloadResource(
       Generations generations,
       AuditLog audit,
@@ -142,7 +134,7 @@ class ReloadResource extends Resource {
   private AggregatedHttpResponse reload(Caller caller) {
     boolean applied = generations.reload();
     note(caller, applied ? "done" : "refused", String.join("; ", generations.mistakes()));
-    return answer(applied, caller, json -> {});
+    return answer(applied, caller, null);
   }
 
   private AggregatedHttpResponse dryRun(Caller caller) {
@@ -167,20 +159,15 @@ class ReloadResource extends Resource {
     return Answers.json(
         mistakes.isEmpty() ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
-          json.writeStartObject();
-          json.writeBooleanField("applied", false);
-          GenerationJson.writeLines("mistakes", "mistake", mistakes, caller, json);
-          GenerationJson.writeLines("changes", "change", changes, caller, json);
-          json.writeStringField("effect", said[0]);
+          json.put("applied", false)
+              .put("mistakes", GenerationJson.lines("mistake", mistakes, caller))
+              .put("changes", GenerationJson.lines("change", changes, caller))
+              .put("effect", said[0]);
           GenerationJson.write(generations, caller, json);
-          json.writeEndObject();
         });
   }
 
-  /**
-   * Returns the limits of the files in force, without overrides that have ended since the files
-   * were read.
-   */
+  /** Returns the limits in force, without overrides that have ended since they were read. */
   private static Limits inForce(Watched watched) {
     String hash = watched.state().active().hash();
     return watched.past().stream()
@@ -204,10 +191,7 @@ class ReloadResource extends Resource {
     private static final int MOST_NAMED = 10;
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
-    /**
-     * Returns sentences about the effect on three groups: ids that were denied last, ids that were
-     * charged most, and all buckets in the store.
-     */
+    /** Returns sentences about ids denied last, ids charged most, and all buckets. */
     String of(Limits deployed, Limits next) {
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
       String kept =
@@ -254,10 +238,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    /**
-     * Finds the limit and the id of each bucket key. Ignores shadow limits, and keys of other
-     * programs.
-     */
+    /** Finds the limit and the id of each bucket key, except for shadow limits and others' keys. */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
@@ -276,9 +257,7 @@ class ReloadResource extends Resource {
       return all;
     }
 
-    /**
-     * A further request for an id, as a transaction of the current limits and of the new limits.
-     */
+    /** A further request for an id, under the current and the new limits. */
     private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
       static Compared of(Limits current, Limits next, String limit, String id) {
@@ -364,28 +343,17 @@ class ReloadResource extends Resource {
     note(caller, "refused", why);
   }
 
-  /** Writes further fields of the response. */
-  private interface AnswerFields {
-    void write(JsonGenerator json) throws IOException;
-  }
-
-  private AggregatedHttpResponse answer(boolean applied, Caller caller, AnswerFields more) {
+  private AggregatedHttpResponse answer(
+      boolean applied, Caller caller, @Nullable List<String> changes) {
     return Answers.json(
         applied ? HttpStatus.OK : HttpStatus.CONFLICT,
         json -> {
-          json.writeStartObject();
-          json.writeBooleanField("applied", applied);
-          more.write(json);
+          json.put("applied", applied).put("changes", changes);
           GenerationJson.write(generations, caller, json);
-          json.writeEndObject();
         });
   }
 
-  /**
-   * {@code POST /v1/admin/rollback}: puts the limits, names, overrides and rules of an earlier
-   * generation of files in force. The earlier generation stays in force until changed files are
-   * applied or the server restarts.
-   */
+  /** {@code POST /v1/admin/rollback}: puts an earlier generation in force until files change. */
   static final class RollbackResource extends ReloadResource {
 
     private static final String GENERATION = "generation";
@@ -421,17 +389,10 @@ class ReloadResource extends Resource {
       files.putBack(to.limits(), to.hash());
       super.note(caller, "done", "generation %s of %s".formatted(to.hash(), to.at()));
       return super.answer(
-          true,
-          caller,
-          json ->
-              GenerationJson.writeLines(
-                  "changes", "change", LimitsDiff.between(now, after), caller, json));
+          true, caller, GenerationJson.lines("change", LimitsDiff.between(now, after), caller));
     }
 
-    /**
-     * Returns the generation that was applied before the generation in force; null if the server
-     * does not keep one.
-     */
+    /** Returns the generation applied before the one in force; null if it is not kept. */
     private static @Nullable Past before(String active, List<Past> all) {
       for (int i = 0; i < all.size() - 1; i++) {
         if (all.get(i).hash().equals(active)) {

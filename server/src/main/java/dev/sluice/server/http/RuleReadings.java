@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.Transaction;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
@@ -13,11 +15,14 @@ import dev.sluice.rules.RuleBook.Explanation.Unusable;
 import dev.sluice.rules.RuleMatch;
 import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.base.Json;
+import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
@@ -28,6 +33,26 @@ import org.jspecify.annotations.Nullable;
  * interpret the request; every request has at least one reading. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
+
+  /** Answers {@code GET /v1/rules}: the rule book in force. */
+  static AggregatedHttpResponse rules(ServiceRequestContext context, Limits limits) {
+    Queries.require(context, List.of());
+    if (!AccessPart.caller(context).mayUseAll()) {
+      throw RefusedException.forbidden("the rules name limits that this token may not use", null);
+    }
+    RuleBook book = RuleBook.of(limits);
+    return Answers.json(
+        HttpStatus.OK,
+        json ->
+            json.put("file", book.file())
+                .putEach(
+                    "rules",
+                    book.forms(),
+                    (rule, one) ->
+                        one.put("line", rule.line())
+                            .put("for", rule.forRequests() ? "request" : "descriptor")
+                            .put("matches", rule.matches())));
+  }
 
   static RuleReadings of(WebRequest request, Limits limits) {
     RuleBook book = RuleBook.of(limits);
@@ -44,16 +69,10 @@ record RuleReadings(String file, List<RuleReading> all) {
     return new RuleReadings(book.file(), all);
   }
 
-  /** Writes the field {@code readings}. */
-  void write(JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("readings");
-    for (RuleReading reading : all) {
-      reading.write(json);
-    }
-    json.writeEndArray();
+  void write(Json json) {
+    json.putEach("readings", all, RuleReading::write);
   }
 
-  /** Returns the same facts as lines of text. */
   List<String> lines() {
     List<String> lines = new ArrayList<>();
     for (RuleReading reading : all) {
@@ -105,33 +124,22 @@ record RuleReadings(String file, List<RuleReading> all) {
           problem);
     }
 
-    void write(JsonGenerator json) throws IOException {
-      json.writeStartObject();
-      json.writeStringField("method", method);
-      json.writeStringField("path", path);
-      json.writeArrayFieldStart("passedOver");
-      for (PassedOver rule : passedOver) {
-        json.writeStartObject();
-        json.writeNumberField("line", rule.line());
-        json.writeStringField("reason", rule.reason());
-        json.writeEndObject();
-      }
-      json.writeEndArray();
-      if (line != null) {
-        json.writeNumberField("line", line);
-      }
+    void write(Json json) {
+      json.put("method", method)
+          .put("path", path)
+          .putEach(
+              "passedOver",
+              passedOver,
+              (rule, one) -> one.put("line", rule.line()).put("reason", rule.reason()))
+          .put("line", line);
       if (verdict != null) {
-        json.writeStringField("verdict", verdict.name().toLowerCase(Locale.ROOT));
-        json.writeArrayFieldStart("charges");
-        for (Charged charge : charges) {
-          charge.write(json);
-        }
-        json.writeEndArray();
+        json.put("verdict", verdict.name().toLowerCase(Locale.ROOT))
+            .putEach(
+                "charges",
+                charges.stream().filter(charge -> charge.transaction != null).toList(),
+                Charged::write);
       }
-      if (problem != null) {
-        json.writeStringField("problem", problem);
-      }
-      json.writeEndObject();
+      json.put("problem", problem);
     }
 
     void addLines(String file, List<String> lines) {
@@ -170,14 +178,12 @@ record RuleReadings(String file, List<RuleReading> all) {
       }
     }
 
-    void write(JsonGenerator json) throws IOException {
+    void write(Json json) {
       if (transaction != null) {
-        json.writeStartObject();
-        json.writeStringField("limit", limit);
-        json.writeStringField("id", transaction.id());
-        json.writeNumberField("cost", transaction.cost());
-        json.writeBooleanField("shadow", shadow);
-        json.writeEndObject();
+        json.put("limit", limit)
+            .put("id", transaction.id())
+            .put("cost", transaction.cost())
+            .put("shadow", shadow);
       }
     }
 

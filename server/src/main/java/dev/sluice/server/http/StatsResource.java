@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.linecorp.armeria.common.AggregatedHttpResponse;
-import com.linecorp.armeria.common.HttpMethod;
-import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.internal.text.GoDuration;
@@ -12,23 +9,18 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.access.Caller;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.Json;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.http.HttpPart.BuildInfo;
 import dev.sluice.server.http.HttpPart.ServerState;
-import dev.sluice.server.http.HttpPart.ServerState.OpenDoor;
-import dev.sluice.server.http.MethodService.Resource;
+import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.RateHistory.Day;
-import dev.sluice.server.stats.RateHistory.Rates;
 import dev.sluice.server.stats.RateHistory.SpendOutcome;
 import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.stats.TopDenied.Denied;
 import dev.sluice.store.StoreException;
-import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
-import io.micrometer.core.instrument.Gauge;
-import java.io.IOException;
-import java.time.Instant;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -36,43 +28,65 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
-import java.util.concurrent.CompletableFuture;
-import java.util.concurrent.CompletionStage;
 import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
-/**
- * {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, of its
- * circuit breakers and of the doors. The query {@code series=A,B} selects the limits that get a
- * number for each second. With {@code since=1h}, the totals cover a longer time. The response
- * contains no ids.
- */
-final class StatsResource extends Resource {
+/** The figures of a running server, which contain no ids except for the ids denied most. */
+final class StatsResource {
 
   private static final String SERIES = "series";
   private static final String SINCE = "since";
+  private static final String LIMIT = "limit";
 
   private final ServerState state;
-  private final boolean keepsDenied;
+  private final @Nullable TopDenied topDenied;
   private final long startNanos = System.nanoTime();
 
-  StatsResource(ServerState state, boolean keepsDenied) {
-    super(HttpMethod.GET);
+  /** Makes the figures; {@code topDenied} is null if the server does not record denied ids. */
+  StatsResource(ServerState state, @Nullable TopDenied topDenied) {
     this.state = state;
-    this.keepsDenied = keepsDenied;
+    this.topDenied = topDenied;
   }
 
-  @Override
-  CompletionStage<AggregatedHttpResponse> answer(
-      ServiceRequestContext context, HttpRequest request) {
+  /**
+   * Answers {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, of
+   * its circuit breakers and of the doors. The query {@code series=A,B} selects the limits that get
+   * a number for each second. With {@code since=1h}, the totals cover a longer time. Blocks while
+   * the store is pinged.
+   */
+  AggregatedHttpResponse stats(ServiceRequestContext context) {
     Queries.require(context, List.of(SERIES, SINCE));
-    // A ping of the store must not block an event loop.
     Caller caller = AccessPart.caller(context);
     String series = context.queryParams().get(SERIES);
     Set<String> only = series == null ? null : new HashSet<>(List.of(series.split(",", -1)));
     int steps = steps(context.queryParams().get(SINCE));
-    return CompletableFuture.supplyAsync(
-        () -> stats(caller, only, steps), context.blockingTaskExecutor());
+    String problem = problem();
+    return Answers.json(
+        HttpStatus.OK,
+        json -> {
+          json.put("version", BuildInfo.version())
+              .put("host", state.host())
+              .putSeconds("uptimeSeconds", System.nanoTime() - startNanos)
+              .put("ending", state.traffic().isEnding())
+              .put("connections", state.traffic().connections())
+              .putEach(
+                  "doors",
+                  state.doors().get(),
+                  (door, one) ->
+                      one.put("protocol", door.protocol()).put("address", door.address()))
+              .put("store", store -> writeStore(caller, problem, store))
+              // A server is up if its circuit breaker is closed.
+              .putEach(
+                  "breakers",
+                  state.meters().find("ratelimits.redis.up").gauges(),
+                  (up, one) ->
+                      one.put("server", Objects.requireNonNullElse(up.getId().getTag("server"), ""))
+                          .put("up", up.value() > 0));
+          writeDegraded(caller, json);
+          writeEnds(caller, json);
+          json.put("rates", rates -> writeRates(caller, only, steps, rates))
+              .put("topDenied", topDenied != null);
+        });
   }
 
   /** Returns how many steps of the history {@code since} covers; 0 for the last minute. */
@@ -95,28 +109,6 @@ final class StatsResource extends Resource {
     return (int) ((seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2);
   }
 
-  private AggregatedHttpResponse stats(Caller caller, @Nullable Set<String> only, int steps) {
-    String problem = problem();
-    return Answers.json(
-        HttpStatus.OK,
-        json -> {
-          json.writeStartObject();
-          json.writeStringField("version", BuildInfo.version());
-          json.writeStringField("host", state.host());
-          DecisionWriter.writeSeconds("uptimeSeconds", System.nanoTime() - startNanos, json);
-          json.writeBooleanField("ending", state.traffic().isEnding());
-          json.writeNumberField("connections", state.traffic().connections());
-          writeDoors(json);
-          writeStore(caller, problem, json);
-          writeBreakers(json);
-          writeDegraded(caller, json);
-          writeEnds(caller, json);
-          writeRates(caller, only, steps, json);
-          json.writeBooleanField("topDenied", keepsDenied);
-          json.writeEndObject();
-        });
-  }
-
   /** Returns why the server cannot decide now. Only the log contains the store's error message. */
   private @Nullable String problem() {
     try {
@@ -129,131 +121,61 @@ final class StatsResource extends Resource {
     }
   }
 
-  private void writeDoors(JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("doors");
-    for (OpenDoor door : state.doors().get()) {
-      json.writeStartObject();
-      json.writeStringField("protocol", door.protocol());
-      json.writeStringField("address", door.address());
-      json.writeEndObject();
-    }
-    json.writeEndArray();
-  }
-
-  private void writeStore(Caller caller, @Nullable String problem, JsonGenerator json)
-      throws IOException {
-    json.writeObjectFieldStart("store");
-    json.writeStringField("name", state.storeName());
-    json.writeBooleanField("ready", problem == null);
-    if (problem != null) {
-      json.writeStringField("problem", problem);
-    }
-    OptionalLong live = state.store().liveBuckets();
-    if (live.isPresent()) {
-      json.writeNumberField("liveBuckets", live.getAsLong());
-    }
-    OptionalLong most = state.store().maxLiveBuckets();
-    if (most.isPresent()) {
-      json.writeNumberField("maxLiveBuckets", most.getAsLong());
-    }
+  private void writeStore(Caller caller, @Nullable String problem, Json json) {
     List<String> servers = state.servers().get();
-    if (!servers.isEmpty()) {
-      json.writeNumberField("serverCount", servers.size());
-    }
-    if (!servers.isEmpty() && caller.mayUseAll()) {
-      json.writeArrayFieldStart("servers");
-      for (String server : servers) {
-        json.writeString(server);
-      }
-      json.writeEndArray();
-    }
-    json.writeEndObject();
-  }
-
-  /**
-   * Writes the state of each of the store's servers: a server is up if its circuit breaker is
-   * closed.
-   */
-  private void writeBreakers(JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("breakers");
-    for (Gauge up : state.meters().find("ratelimits.redis.up").gauges()) {
-      json.writeStartObject();
-      json.writeStringField("server", Objects.requireNonNullElse(up.getId().getTag("server"), ""));
-      json.writeBooleanField("up", up.value() > 0);
-      json.writeEndObject();
-    }
-    json.writeEndArray();
+    OptionalLong live = state.store().liveBuckets();
+    OptionalLong most = state.store().maxLiveBuckets();
+    json.put("name", state.storeName())
+        .put("ready", problem == null)
+        .put("problem", problem)
+        .put("liveBuckets", live.isPresent() ? live.getAsLong() : null)
+        .put("maxLiveBuckets", most.isPresent() ? most.getAsLong() : null)
+        .put("serverCount", servers.isEmpty() ? null : servers.size())
+        .put("servers", servers.isEmpty() || !caller.mayUseAll() ? null : servers);
   }
 
   /** Writes the limits that are decided by their failure rule at the moment. */
-  private void writeDegraded(Caller caller, JsonGenerator json) throws IOException {
-    json.writeArrayFieldStart("degraded");
-    for (Map.Entry<String, Instant> one : state.history().degraded().entrySet()) {
-      if (caller.mayUse(one.getKey())) {
-        json.writeStartObject();
-        json.writeStringField("limit", one.getKey());
-        json.writeStringField("rule", state.failureRule().apply(one.getKey()));
-        json.writeStringField("since", one.getValue().toString());
-        json.writeEndObject();
-      }
-    }
-    json.writeEndArray();
+  private void writeDegraded(Caller caller, Json json) {
+    json.putEach(
+        "degraded",
+        state.history().degraded().entrySet().stream()
+            .filter(one -> caller.mayUse(one.getKey()))
+            .toList(),
+        (limit, one) ->
+            one.put("limit", limit.getKey())
+                .put("rule", state.failureRule().apply(limit.getKey()))
+                .put("since", limit.getValue()));
   }
 
   /** Writes the end of the certificate, and the number of overrides that end soon. */
-  private void writeEnds(Caller caller, JsonGenerator json) throws IOException {
-    Instant certificate = state.certificateEnd().get();
-    if (certificate != null) {
-      json.writeStringField("certificateEnd", certificate.toString());
-    }
+  private void writeEnds(Caller caller, Json json) {
+    json.put("certificateEnd", state.certificateEnd().get());
     List<LimitOverride> ending =
         state.runtime().ending().stream().filter(one -> caller.mayUse(one.name().name())).toList();
     if (!ending.isEmpty()) {
-      json.writeObjectFieldStart("endingOverrides");
-      json.writeNumberField("count", ending.size());
-      json.writeStringField("first", String.valueOf(ending.get(0).until()));
-      json.writeEndObject();
+      json.put(
+          "endingOverrides",
+          one -> one.put("count", ending.size()).put("first", ending.get(0).until()));
     }
   }
 
-  private void writeRates(Caller caller, @Nullable Set<String> only, int steps, JsonGenerator json)
-      throws IOException {
-    json.writeObjectFieldStart("rates");
-    json.writeNumberField("seconds", RateHistory.SECONDS);
-    json.writeArrayFieldStart("limits");
+  private void writeRates(Caller caller, @Nullable Set<String> only, int steps, Json json) {
     RateHistory history = state.history();
     Predicate<String> asked = limit -> only == null || only.contains(limit);
-    for (Rates one : history.rates(asked.and(caller::mayUse))) {
-      json.writeStartObject();
-      json.writeStringField("limit", one.limit());
-      writeCounts(one.counts(), json);
-      json.writeEndObject();
-    }
-    json.writeEndArray();
-    json.writeArrayFieldStart("totals");
-    for (Map.Entry<String, Map<SpendOutcome, Long>> one :
-        (steps == 0 ? history.totals(caller::mayUse) : history.totals(caller::mayUse, steps))
-            .entrySet()) {
-      json.writeStartObject();
-      json.writeStringField("limit", one.getKey());
-      for (Map.Entry<SpendOutcome, Long> total : one.getValue().entrySet()) {
-        json.writeNumberField(field(total.getKey()), total.getValue());
-      }
-      json.writeEndObject();
-    }
-    json.writeEndArray();
-    json.writeEndObject();
+    json.put("seconds", RateHistory.SECONDS)
+        .putEach(
+            "limits",
+            history.rates(asked.and(caller::mayUse)),
+            (rates, one) -> write(rates.counts(), one.put("limit", rates.limit())))
+        .putEach(
+            "totals",
+            (steps == 0 ? history.totals(caller::mayUse) : history.totals(caller::mayUse, steps))
+                .entrySet(),
+            (totals, one) -> write(totals.getValue(), one.put("limit", totals.getKey())));
   }
 
-  private static void writeCounts(Map<SpendOutcome, List<Integer>> all, JsonGenerator json)
-      throws IOException {
-    for (Map.Entry<SpendOutcome, List<Integer>> counts : all.entrySet()) {
-      json.writeArrayFieldStart(field(counts.getKey()));
-      for (int count : counts.getValue()) {
-        json.writeNumber(count);
-      }
-      json.writeEndArray();
-    }
+  private static void write(Map<SpendOutcome, ?> counts, Json json) {
+    counts.forEach((outcome, count) -> json.put(field(outcome), count));
   }
 
   /** Returns the JSON field of an outcome, such as {@code shadowDenied} for SHADOW_DENIED. */
@@ -267,95 +189,48 @@ final class StatsResource extends Resource {
             + name.substring(gap + 2);
   }
 
-  /** {@code GET /v1/rates?limit=NAME}: the decisions of the last day of one limit. */
-  static final class RatesResource extends Resource {
-
-    private static final String LIMIT = "limit";
-
-    private final ServerState state;
-
-    RatesResource(ServerState state) {
-      super(HttpMethod.GET);
-      this.state = state;
+  /** Answers {@code GET /v1/rates?limit=NAME}: the decisions of the last day of one limit. */
+  AggregatedHttpResponse rates(ServiceRequestContext context) {
+    Queries.require(context, List.of(LIMIT));
+    String limit = context.queryParams().get(LIMIT);
+    if (limit == null) {
+      throw new WireException(LIMIT, "the query parameter limit is missing");
     }
-
-    @Override
-    CompletionStage<AggregatedHttpResponse> answer(
-        ServiceRequestContext context, HttpRequest request) {
-      Queries.require(context, List.of(LIMIT));
-      String limit = context.queryParams().get(LIMIT);
-      if (limit == null) {
-        throw new WireException(LIMIT, "the query parameter limit is missing");
-      }
-      AccessPart.caller(context)
-          .lookUp(List.of(limit), () -> state.runtime().limits().get().catalogue().get(limit));
-      Day day = state.history().day(limit);
-      return CompletableFuture.completedFuture(
-          Answers.json(
-              HttpStatus.OK,
-              json -> {
-                json.writeStartObject();
-                json.writeStringField(LIMIT, limit);
-                json.writeNumberField("stepSeconds", RateHistory.DAY_STEP_SECONDS);
-                json.writeNumberField("steps", RateHistory.DAY_STEPS);
-                json.writeNumberField("lastSeconds", day.lastSeconds());
-                writeCounts(day.counts(), json);
-                json.writeEndObject();
-              }));
-    }
+    AccessPart.caller(context)
+        .lookUp(List.of(limit), () -> state.runtime().limits().get().catalogue().get(limit));
+    Day day = state.history().day(limit);
+    return Answers.json(
+        HttpStatus.OK,
+        json ->
+            write(
+                day.counts(),
+                json.put(LIMIT, limit)
+                    .put("stepSeconds", RateHistory.DAY_STEP_SECONDS)
+                    .put("steps", RateHistory.DAY_STEPS)
+                    .put("lastSeconds", day.lastSeconds())));
   }
 
-  /**
-   * {@code GET /v1/admin/top-denied}: the ids that each limit denied most in the last minutes, if
-   * the server records denied ids.
-   */
-  static final class TopDeniedResource extends Resource {
-
-    private final @Nullable TopDenied topDenied;
-
-    TopDeniedResource(@Nullable TopDenied topDenied) {
-      super(HttpMethod.GET);
-      this.topDenied = topDenied;
-    }
-
-    @Override
-    CompletionStage<AggregatedHttpResponse> answer(
-        ServiceRequestContext context, HttpRequest request) {
-      Queries.require(context, List.of());
-      Caller caller = AccessPart.caller(context);
-      Map<String, List<Denied>> top = topDenied == null ? Map.of() : topDenied.top();
-      return CompletableFuture.completedFuture(
-          Answers.json(
-              HttpStatus.OK,
-              json -> {
-                json.writeStartObject();
-                json.writeBooleanField("kept", topDenied != null);
-                DecisionWriter.writeSeconds("windowSeconds", TopDenied.WINDOW.toNanos(), json);
-                json.writeArrayFieldStart("limits");
-                for (Map.Entry<String, List<Denied>> limit : top.entrySet()) {
-                  if (caller.mayUse(limit.getKey())) {
-                    write(limit.getKey(), limit.getValue(), json);
-                  }
-                }
-                json.writeEndArray();
-                json.writeEndObject();
-              }));
-    }
-
-    private static void write(String limit, List<Denied> ids, JsonGenerator json)
-        throws IOException {
-      json.writeStartObject();
-      json.writeStringField("limit", limit);
-      json.writeArrayFieldStart("ids");
-      for (Denied one : ids) {
-        json.writeStartObject();
-        json.writeStringField("id", one.id());
-        json.writeNumberField("atLeast", one.atLeast());
-        json.writeNumberField("atMost", one.atMost());
-        json.writeEndObject();
-      }
-      json.writeEndArray();
-      json.writeEndObject();
-    }
+  /** Answers {@code GET /v1/admin/top-denied}: the ids that each limit denied most. */
+  AggregatedHttpResponse topDenied(ServiceRequestContext context) {
+    Queries.require(context, List.of());
+    Caller caller = AccessPart.caller(context);
+    Map<String, List<Denied>> top = topDenied == null ? Map.of() : topDenied.top();
+    return Answers.json(
+        HttpStatus.OK,
+        json ->
+            json.put("kept", topDenied != null)
+                .putSeconds("windowSeconds", TopDenied.WINDOW.toNanos())
+                .putEach(
+                    "limits",
+                    top.entrySet().stream().filter(one -> caller.mayUse(one.getKey())).toList(),
+                    (limit, one) ->
+                        one.put("limit", limit.getKey())
+                            .putEach(
+                                "ids",
+                                limit.getValue(),
+                                (denied, id) ->
+                                    id.put("id", denied.id())
+                                        .put("atLeast", denied.atLeast())
+                                        .put("atMost", denied.atMost()))));
   }
 }

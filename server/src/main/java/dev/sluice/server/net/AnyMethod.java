@@ -22,10 +22,7 @@ import org.jspecify.annotations.Nullable;
  * in a header with a random name, which clients cannot guess.
  */
 
-/**
- * Allows any HTTP method on the path {@link AskedByProxies#PATH}, although Armeria refuses unknown
- * methods.
- */
+/** Allows any HTTP method on {@link AskedByProxies#PATH}; Armeria refuses unknown methods. */
 public final class AnyMethod {
 
   private static final String HEADER = "x-method-" + UUID.randomUUID();
@@ -38,7 +35,6 @@ public final class AnyMethod {
     return request.headers().get(HEADER, request.method().name());
   }
 
-  /** Hides an unknown method of an HTTP/1 request before Armeria sees the request. */
   static void accept(io.netty.handler.codec.http.HttpRequest request) {
     String method = request.method().name();
     if (isUnknown(method, request.uri())) {
@@ -59,7 +55,6 @@ public final class AnyMethod {
         && METHOD.matcher(method).matches();
   }
 
-  /** Whether a request's target is {@link AskedByProxies#PATH}, or a path below this path. */
   static boolean isAsked(String target) {
     return target.startsWith(AskedByProxies.PATH)
         && (target.length() == AskedByProxies.PATH.length()
@@ -105,11 +100,7 @@ public final class AnyMethod {
     }
   }
 
-  /**
-   * A service that proxies call to ask about their clients' requests. The proxy sends the method,
-   * body and headers of the client's request, so its headers {@code Host} and {@code Origin} do not
-   * name this server. The server ignores the body.
-   */
+  /** A service that proxies call to ask about their clients' requests. */
   public interface AskedByProxies {
 
     /** The path that proxies call, with any method; a proxy can append its client's path. */

@@ -52,7 +52,6 @@ final class Body implements Subscriber<HttpObject> {
     this.maxBytes = maxBytes;
   }
 
-  /** Returns a future for the collected body. */
   static CompletableFuture<byte[]> collected(
       HttpRequest request, ServiceRequestContext context, int maxBytes) {
     return subscribed(new Body(context, maxBytes, null), request);
@@ -119,10 +118,7 @@ final class Body implements Subscriber<HttpObject> {
     return true;
   }
 
-  /**
-   * Fails the body if Armeria cancels the request because it is too large or too late. Armeria
-   * reports the cancellation only to the request's context.
-   */
+  /** Fails the body if Armeria cancels the request because it is too large or too late. */
   private void failWithRequest() {
     var unused =
         context
@@ -155,11 +151,7 @@ final class Body implements Subscriber<HttpObject> {
         reader != null ? NOTHING : bytes.length == size ? bytes : Arrays.copyOf(bytes, size));
   }
 
-  /**
-   * Collects the body of each request, up to the size limit. Runs after all checks that need only
-   * the headers. A service gets the collected body from {@link Requests#body}. A streaming service
-   * reads its bodies itself.
-   */
+  /** Collects the body of each request, up to the size limit. */
   static final class BodyCollector implements DecoratingHttpServiceFunction {
 
     @Override

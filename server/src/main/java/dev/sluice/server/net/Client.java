@@ -11,11 +11,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicLong;
 import org.jspecify.annotations.Nullable;
 
-/**
- * One client connection, of HTTP or Redis, for {@link ConnectionBudget}. Reports the connection's
- * memory and whether it is idle, and can close the connection. Each object is a handler in the
- * connection's Netty pipeline. Any thread may call the methods.
- */
+/** One client connection, of HTTP or Redis, for {@link ConnectionBudget}. */
 public abstract class Client extends ChannelDuplexHandler {
 
   private final ConnectionBudget traffic;
@@ -28,7 +24,6 @@ public abstract class Client extends ChannelDuplexHandler {
   private final AtomicBoolean doomed = new AtomicBoolean();
   private volatile @Nullable ChannelHandlerContext context;
 
-  /** Makes the handler of a connection that was just accepted. */
   protected Client(ConnectionBudget.Accepted accepted) {
     this.traffic = accepted.traffic();
     this.channel = accepted.channel();
@@ -42,22 +37,13 @@ public abstract class Client extends ChannelDuplexHandler {
     super.handlerAdded(added);
   }
 
-  /**
-   * Whether no request is in flight, so that the connection can be closed without losing a
-   * response.
-   */
+  /** Whether no request is in flight, so that closing loses no response. */
   protected abstract boolean isIdle();
 
-  /**
-   * Returns for how long the connection has had no request. {@code nowNanos} is the current {@link
-   * System#nanoTime}.
-   */
+  /** Returns the time since the last use; {@code nowNanos} is from {@link System#nanoTime}. */
   protected abstract long quietNanos(long nowNanos);
 
-  /**
-   * Returns how long the server has waited for the client to send a request or read a response; 0
-   * while the client waits for the server.
-   */
+  /** Returns how long a request has waited for its client; 0 while the client waits. */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
@@ -101,10 +87,7 @@ public abstract class Client extends ChannelDuplexHandler {
     traffic.brokenBy(channel, what);
   }
 
-  /**
-   * Logs why the connection failed; does not close the connection. Ends the process after an {@link
-   * OutOfMemoryError}.
-   */
+  /** Logs why the connection failed; does not close the connection. */
   protected final void failed(Throwable cause) {
     traffic.failed(channel, cause);
   }
@@ -140,7 +123,6 @@ public abstract class Client extends ChannelDuplexHandler {
     }
   }
 
-  /** Whether the server has decided to close the connection. */
   protected final boolean isDoomed() {
     return doomed.get();
   }
@@ -150,7 +132,6 @@ public abstract class Client extends ChannelDuplexHandler {
     return traffic.exchangeNanos();
   }
 
-  /** Returns the address or network of the peer. */
   final Object key() {
     return key;
   }

@@ -38,10 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class Connection extends Client {
 
-  /**
-   * The most unanswered requests of one HTTP/1.1 connection. Beyond this number, the server reads
-   * the next request only after a response.
-   */
+  /** The most unanswered requests of one HTTP/1.1 connection. */
   static final int MAX_PIPELINED = 64;
 
   /** The most unread response bytes of a connection; at this size, the server reads no requests. */
@@ -206,10 +203,7 @@ final class Connection extends Client {
     looseBytes = 0;
   }
 
-  /**
-   * Adds this server's handlers once Armeria has recognized the protocol and added its own
-   * handlers.
-   */
+  /** Adds this server's handlers after Armeria's own handlers of the protocol. */
   private void greet(ChannelHandlerContext ctx) {
     ChannelPipeline pipeline = ctx.pipeline();
     Http2ConnectionHandler handler = pipeline.get(Http2ConnectionHandler.class);
@@ -253,11 +247,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /**
-   * Resumes reading in a scheduled task. If this method resumed at once, it could flush in the
-   * middle of the caller's flush. An ordinary task would run before the event loop reads from other
-   * clients.
-   */
+  /** Resumes reading in a scheduled task. */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
       return;
@@ -287,11 +277,7 @@ final class Connection extends Client {
     unanswered++;
   }
 
-  /**
-   * Returns a listener to be called when an HTTP/1.1 response was completely written. If the
-   * listener were called when the response is made, the event loop would answer all requests of one
-   * read in a single turn.
-   */
+  /** Returns a listener to be called when an HTTP/1.1 response was completely written. */
   ChannelFutureListener answered() {
     return answered;
   }
@@ -302,11 +288,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /**
-   * Begins a request; returns null if the budget has no room. After a refusal over HTTP/1.1, the
-   * server reads no request until all earlier requests are answered, since unsent refusals also
-   * take memory.
-   */
+  /** Begins a request; returns null if the budget has no room. */
   @Nullable Exchange begin(boolean multiplex) {
     if (multiplex && unreadBytes >= MAX_UNREAD) {
       return null;

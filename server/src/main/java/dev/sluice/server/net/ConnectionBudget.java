@@ -4,7 +4,7 @@ package dev.sluice.server.net;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.management.UnixOperatingSystemMXBean;
 import dev.sluice.internal.text.LogPace;
-import dev.sluice.server.base.OutOfMemory;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import dev.sluice.server.base.Plurals;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
@@ -115,11 +115,7 @@ public final class ConnectionBudget {
     private int connections; // changed only within compute calls of the map
   }
 
-  /**
-   * Returns a budget with the default bounds, which are constants of {@link SluiceServer}. A small
-   * heap or a low limit on open files lowers the bound on connections. A low limit on open files is
-   * also logged.
-   */
+  /** Returns a budget with the default bounds, which are constants of {@link SluiceServer}. */
   public static ConnectionBudget usual() {
     int most = connections(Runtime.getRuntime().maxMemory());
     int connections = OpenFileLimit.connections(most);
@@ -143,19 +139,13 @@ public final class ConnectionBudget {
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
-  /**
-   * Returns the default budget in bytes: a share of the heap or of the direct memory, whichever is
-   * smaller. Direct memory contains the headers and bodies in flight.
-   */
+  /** Returns the default: a share of the heap or of the direct memory, whichever is smaller. */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
   }
 
-  /**
-   * Makes the budget of a server. {@code exchange} is the longest time from a request's first byte
-   * until the client has read the response.
-   */
+  /** Makes the budget of a server. */
   public ConnectionBudget(long budgetBytes, int maxConnections, int maxPerPeer, Duration exchange) {
     this.budgetBytes = budgetBytes;
     this.maxConnections = maxConnections;
@@ -172,7 +162,6 @@ public final class ConnectionBudget {
     return stage;
   }
 
-  /** Returns the number of open connections on all ports. */
   public int connections() {
     return connections.size();
   }
@@ -190,12 +179,7 @@ public final class ConnectionBudget {
   /** A connection that was just accepted. */
   public record Accepted(ConnectionBudget traffic, Channel channel, Object key, Peer peer) {}
 
-  /**
-   * Admits a new connection, or closes it.
-   *
-   * @param channel the connection; the call must come from its event loop
-   * @param kind makes the {@link Client}, which the caller then adds to the connection's pipeline
-   */
+  /** Admits a new connection, or closes it. */
   @CanIgnoreReturnValue
   public <C extends Client> C admit(Channel channel, Function<Accepted, C> kind) {
     if (channel.parent() != null) {
@@ -408,11 +392,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /**
-   * Stops accepting connections, waits for the responses to requests in flight, and closes all
-   * connections. Blocks up to {@link SluiceServer#LONGEST_SHUTDOWN}; an interrupted thread does not
-   * wait. Later calls do nothing.
-   */
+  /** Stops accepting, awaits the answers, at most LONGEST_SHUTDOWN, and closes all. */
   public void drain() {
     try {
       startClosing();
@@ -429,10 +409,7 @@ public final class ConnectionBudget {
     closeAll();
   }
 
-  /**
-   * Stops accepting connections. From now on, the server closes each HTTP/1.1 connection after the
-   * next response.
-   */
+  /** Stops accepting connections. */
   private void startClosing() {
     stage = Stage.CLOSING;
     listeners.values().forEach(Listening::startClosing);
@@ -497,10 +474,7 @@ public final class ConnectionBudget {
       }
     }
 
-    /**
-     * Closes the port if no connection was accepted since the last call; otherwise checks again in
-     * 1 ms.
-     */
+    /** Closes the port if no connection came since the last call; else checks again in 1 ms. */
     private void look(boolean again) {
       if (again && looks++ < MOST_LOOKS) {
         accepted = false;
@@ -539,22 +513,15 @@ public final class ConnectionBudget {
     /** The server does not start if the limit on open files is below this number. */
     static final int LEAST = 256;
 
-    /**
-     * The files reserved for everything except open connections: jars, ports, event loops, the
-     * store, and connections that are closing.
-     */
+    /** The files for all but open connections: jars, ports, event loops, the store. */
     static final int BESIDE_CONNECTIONS = 192;
 
-    /** The advice in messages about a low limit on open files. */
     static final String REMEDY =
         "raise the limit with ulimit -n 16384, or LimitNOFILE in a systemd unit";
 
     private OpenFileLimit() {}
 
-    /**
-     * Returns why this process cannot serve, with advice; empty if the limit is high enough or
-     * unknown.
-     */
+    /** Returns why this process cannot serve; empty if the limit is high enough or unknown. */
     public static Optional<String> tooFew() {
       return tooFew(bound());
     }

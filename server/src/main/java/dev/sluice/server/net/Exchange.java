@@ -17,13 +17,10 @@ import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
 import java.util.Objects;
 
-/**
- * One request in flight, from the arrival of its headers until the client has read its response.
- * Only the connection's event loop may use this object.
- */
+/** One request, from its headers until the client has read its response. For one event loop. */
 final class Exchange implements Requests.HeldAnswers {
 
-  /** The bytes charged for a request's objects and timers, in addition to its body and response. */
+  /** The bytes charged for each request besides body and response: objects, buffers, timers. */
   static final int FIXED_BYTES = 16 << 10;
 
   static final AttributeKey<Exchange> KEY = AttributeKey.valueOf(Exchange.class, "exchange");
@@ -55,7 +52,6 @@ final class Exchange implements Requests.HeldAnswers {
     this.startNanos = startNanos;
   }
 
-  /** Returns the object for a request that {@link BudgetDecorator} has admitted. */
   static Exchange of(ServiceRequestContext context) {
     return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
   }
@@ -78,10 +74,7 @@ final class Exchange implements Requests.HeldAnswers {
     return true;
   }
 
-  /**
-   * Releases the charge for a dropped body. If a service reads the body while it arrives, the
-   * charge stays until the end of the request.
-   */
+  /** Releases the charge for a dropped body. */
   void shrinks(long bytes) {
     if (!arriving) {
       giveBack(bytes);
@@ -191,19 +184,10 @@ final class Exchange implements Requests.HeldAnswers {
     return connection.isLast();
   }
 
-  /**
-   * Charges each request to the memory budget before the server reads the body, and each response
-   * until the client has read the response.
-   */
-  static final class BudgetDecorator implements DecoratingHttpServiceFunction {
+  /** Charges each request before its body is read, and each response until it was read. */
+  record BudgetDecorator(ConnectionBudget traffic) implements DecoratingHttpServiceFunction {
 
     private static final String CLOSE = "close";
-
-    private final ConnectionBudget traffic;
-
-    BudgetDecorator(ConnectionBudget traffic) {
-      this.traffic = traffic;
-    }
 
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -228,10 +212,7 @@ final class Exchange implements Requests.HeldAnswers {
       return context.config().service().as(AskedByProxies.class) != null;
     }
 
-    /**
-     * Answers a request without waiting for its body. Then closes an HTTP/1.1 connection, since the
-     * body may never arrive.
-     */
+    /** Answers a request without waiting for its body. */
     private static HttpResponse servedWithoutBody(
         HttpService next, ServiceRequestContext context, HttpRequest request) {
       HttpResponse response = Requests.pass(next, context, HttpRequest.of(request.headers()));

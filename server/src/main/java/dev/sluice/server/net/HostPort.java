@@ -88,10 +88,7 @@ public final class HostPort {
     }
   }
 
-  /**
-   * Thrown if the server can't listen on an address: the port is in use, or the address does not
-   * belong to this machine.
-   */
+  /** Thrown if the server can't listen: the port is in use, or the address is another machine's. */
   public static final class AddressException extends RuntimeException {
 
     private static final long serialVersionUID = 1;
@@ -100,10 +97,7 @@ public final class HostPort {
       super(message, cause);
     }
 
-    /**
-     * Makes an exception that explains why a port can't be opened and what to do. The message
-     * quotes the innermost cause of {@code failure}.
-     */
+    /** Makes an exception that explains why a port can't be opened and what to do. */
     public static AddressException of(InetSocketAddress address, Throwable failure) {
       Throwable cause = failure;
       while (cause.getCause() != null) {

@@ -50,7 +50,6 @@ public interface Part {
       all = service -> inner.apply(service).decorate(next);
     }
 
-    /** Returns a service with all decorators. */
     HttpService decorate(HttpService service) {
       return all.apply(service);
     }

@@ -37,24 +37,15 @@ import java.util.regex.Pattern;
  * the host and the origin of requests from trusted proxies.
  */
 
-/** Refuses requests whose Host or Origin header does not belong to this server. */
-final class RequestChecks implements DecoratingHttpServiceFunction {
+/** Refuses requests whose host or origin shows that they are not meant for this server. */
+record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic)
+    implements DecoratingHttpServiceFunction {
 
   private static final String ANY = "*";
   static final String LOCALHOST = "localhost";
   private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
   private static final String PARAMETERS = "\0:{*";
   private static final int SHOWN = 200;
-
-  private final Set<String> hosts;
-  private final Set<String> origins;
-  private final ConnectionBudget traffic;
-
-  RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget traffic) {
-    this.hosts = hosts;
-    this.origins = origins;
-    this.traffic = traffic;
-  }
 
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -133,10 +124,7 @@ final class RequestChecks implements DecoratingHttpServiceFunction {
         : NetUtil.isValidIpV4Address(host);
   }
 
-  /**
-   * Whether web pages of an origin may call this server. The server's own origin is allowed, since
-   * its host was checked earlier.
-   */
+  /** Whether web pages of an origin may call this server. */
   private boolean isOrigin(String origin, String own) {
     String lower = origin.toLowerCase(Locale.ROOT);
     return origins.contains(ANY) || origins.contains(lower) || lower.equals(own);

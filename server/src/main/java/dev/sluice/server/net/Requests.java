@@ -16,12 +16,10 @@ import org.jspecify.annotations.Nullable;
 /** Methods that read HTTP requests, for all parts of the server. */
 public final class Requests {
 
-  /** The media type of gRPC. */
   public static final String GRPC = "application/grpc";
 
   private Requests() {}
 
-  /** Returns whether a request is a gRPC request, by its content type. */
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
   }
@@ -51,10 +49,7 @@ public final class Requests {
     }
   }
 
-  /**
-   * Returns the value of the header {@code Content-Encoding}, null if the body is not compressed.
-   * This server does not decompress bodies.
-   */
+  /** Returns {@code Content-Encoding}, null without; this server does not decompress bodies. */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
         .filter(encoding -> !encoding.equalsIgnoreCase("identity"))
@@ -65,13 +60,7 @@ public final class Requests {
   /** Receives a body while it arrives, on the event loop of its request. */
   public interface BodyReader {
 
-    /**
-     * Receives more of the body.
-     *
-     * @param bytes an array that begins with the body received so far; the next call can pass
-     *     another array
-     * @param size the number of bytes received so far
-     */
+    /** Receives more of the body. */
     void more(byte[] bytes, int size);
   }
 
@@ -128,9 +117,7 @@ public final class Requests {
     return Exchange.of(context).nanosLeft();
   }
 
-  /**
-   * Passes a request to a service; returns a failed response if the service throws an exception.
-   */
+  /** Passes a request to a service; an exception becomes a failed response. */
   public static HttpResponse pass(
       HttpService next, ServiceRequestContext context, HttpRequest request) {
     try {

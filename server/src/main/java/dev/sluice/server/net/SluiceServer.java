@@ -86,11 +86,7 @@ public final class SluiceServer implements AutoCloseable {
   /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
-  /**
-   * The longest life of a connection. At this age, the server asks the client to open a new
-   * connection, so that the client resolves the server's name again. Requests in flight are still
-   * answered.
-   */
+  /** The longest life of a connection; then the client reconnects, and resolves the name again. */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
@@ -179,7 +175,6 @@ public final class SluiceServer implements AutoCloseable {
     return new Builder(address, traffic);
   }
 
-  /** Returns the address on which the server listens, with the actual port. */
   public InetSocketAddress address() {
     return Objects.requireNonNull(server.activePort(), "the server was closed").localAddress();
   }
@@ -206,10 +201,7 @@ public final class SluiceServer implements AutoCloseable {
     traffic.unready();
   }
 
-  /**
-   * Stops the server like {@link #close}, but without the unready period. If the calling thread is
-   * interrupted, it does not wait for requests in flight.
-   */
+  /** Stops the server like {@link #close}, but without the unready period. */
   public void drain() {
     traffic.drain();
     sweeps.cancel(false);
@@ -242,22 +234,14 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Sets how long a connection may be idle; the default is {@link #IDLE_TIMEOUT}.
-     *
-     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
-     */
+    /** Sets how long a connection may be idle; the default is {@link #IDLE_TIMEOUT}. */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
       this.idleTimeout = Durations.positive("idleTimeout", timeout);
       return this;
     }
 
-    /**
-     * Sets how long a request may take; the default is {@link #REQUEST_TIMEOUT}.
-     *
-     * @throws IllegalArgumentException if the duration is not positive, or longer than 292 years
-     */
+    /** Sets how long a request may take; the default is {@link #REQUEST_TIMEOUT}. */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
       this.requestTimeout = Durations.positive("requestTimeout", timeout);
@@ -304,10 +288,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Encrypts all connections with TLS; without this call, or with null, connections are not
-     * encrypted.
-     */
+    /** Encrypts all connections with TLS, unless null. */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {
       this.tls = newTls;
@@ -321,11 +302,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /**
-     * Opens the port.
-     *
-     * @throws AddressException if the port can't be opened
-     */
+    /** Opens the port, or throws an {@link AddressException}. */
     public SluiceServer start() {
       Tls encryption = tls;
       TaskThreads tasks = new TaskThreads("sluice-tasks", MAX_TASK_THREADS, MAX_WAITING_TASKS);

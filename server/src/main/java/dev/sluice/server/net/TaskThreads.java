@@ -20,10 +20,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
 
   private final int mostWaiting;
 
-  /**
-   * Makes threads, which start when a task needs them and end when they are idle. At most {@code
-   * mostWaiting} tasks wait for a thread.
-   */
+  /** Makes threads that end when idle. At most {@code mostWaiting} tasks wait for a thread. */
   TaskThreads(String name, int most, int mostWaiting) {
     super(most, ThreadFactories.newThreadFactory(name, /* daemon= */ true));
     this.mostWaiting = mostWaiting;
@@ -31,10 +28,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
     allowCoreThreadTimeOut(true);
   }
 
-  /**
-   * Makes a single thread, which ends when the server stops. The thread runs tasks one after
-   * another, for tasks that would delay other requests on shared threads.
-   */
+  /** Makes a single thread, which ends when the server stops. */
   public static TaskThreads one(ServerBuilder server, String name, int mostWaiting) {
     TaskThreads one = new TaskThreads(name, 1, mostWaiting);
     // Does not wait for running tasks: after the server's stop, nobody uses their results.

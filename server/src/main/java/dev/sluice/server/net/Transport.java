@@ -21,10 +21,7 @@ import com.linecorp.armeria.common.util.TransportType;
  */
 public final class Transport implements FlagsProvider {
 
-  /**
-   * How long a connection stays open for a client that is still sending. If the server closed the
-   * connection at once, the client could lose the response.
-   */
+  /** How long a connection stays open for a client that still sends, or the response is lost. */
   private static final long LINGER_MILLIS = 500;
 
   /** Called by Armeria, which loads this class as a service. */

@@ -33,10 +33,7 @@ import org.reactivestreams.Subscriber;
  * streamed. Otherwise the response becomes an ordinary stream.
  */
 
-/**
- * A response that is sent as a whole, without Armeria's streams. The response can be known later.
- * Thread-safe; never blocks.
- */
+/** A response that is sent as a whole, without Armeria's streams. */
 public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
@@ -55,12 +52,7 @@ public final class WholeResponse implements HttpResponse {
     this.loop = loop;
   }
 
-  /**
-   * Makes a response.
-   *
-   * @param response completes with the whole response; if this stage fails, the response fails too
-   * @param context the context of the request, on whose event loop {@link #mapHeaders} is applied
-   */
+  /** Makes a response. */
   public static HttpResponse of(
       CompletionStage<AggregatedHttpResponse> response, ServiceRequestContext context) {
     EventLoop loop = context.eventLoop().withoutContext();

@@ -148,9 +148,7 @@ final class ScrapedMetrics implements MetricProducer {
     return DoublePointData.create(start, now, attributes(labels), value, List.of());
   }
 
-  /**
-   * Converts a histogram. OpenTelemetry does not list the infinite upper bound of the last bucket.
-   */
+  /** Converts a histogram. */
   private HistogramPointData point(long now, HistogramDataPointSnapshot one) {
     ClassicHistogramBuckets buckets = one.getClassicBuckets();
     List<Double> bounds = new ArrayList<>();

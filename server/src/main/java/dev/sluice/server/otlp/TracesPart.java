@@ -28,13 +28,8 @@ import java.util.List;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Makes an OpenTelemetry span for each traced request over HTTP and gRPC. The span continues the
- * client's trace, which the header {@code traceparent} identifies. Names and attributes follow
- * OpenTelemetry's conventions; a span contains no id, no client address and no token. Immutable and
- * thread-safe.
- */
-final class TracesPart implements Part {
+/** Makes spans by OpenTelemetry's conventions, without ids, addresses or tokens. Immutable. */
+record TracesPart(Tracer tracer) implements Part {
 
   /** The routes that are never traced: the web page, probes, metrics, and the API description. */
   private static final Set<String> UNTRACED =
@@ -51,12 +46,6 @@ final class TracesPart implements Part {
   private static final Set<String> FAILURES_OF_GRPC = Set.of("2", "4", "12", "13", "14", "15");
   private static final TextMapPropagator PROPAGATOR = W3CTraceContextPropagator.getInstance();
   private static final int FIRST_FAILURE = 500;
-
-  private final Tracer tracer;
-
-  TracesPart(Tracer tracer) {
-    this.tracer = tracer;
-  }
 
   @Override
   public void addTo(ServerBuilder server) {}

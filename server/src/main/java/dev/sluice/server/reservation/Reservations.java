@@ -65,10 +65,7 @@ import org.jspecify.annotations.Nullable;
  * of the settled token, and does not refund the reservation as expired.
  */
 
-/**
- * Makes reservations, and cancels or settles them when clients send the tokens. Thread-safe; never
- * blocks.
- */
+/** Makes reservations, and cancels or settles them when clients send the tokens. */
 public final class Reservations implements AutoCloseable {
 
   /** How long a token is valid by default. */
@@ -77,23 +74,15 @@ public final class Reservations implements AutoCloseable {
   /** The longest life that a client may request for a token; a limit can allow less. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
-  /**
-   * The most used tokens that this server marks in the store at a time. A million marks take 88 MB
-   * of Redis. In a store with a maximum number of buckets, marks take at most a quarter of the
-   * buckets.
-   */
+  /** The most used tokens that this server marks in the store at a time. */
   public static final int MOST_MARKS = 1_000_000;
 
-  /** The shortest life that a client may request for a token. */
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
   /** How far the clocks of a fleet's servers may differ. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /**
-   * The most bytes of reservations that this server keeps in memory, in the encoding of tokens. On
-   * the heap, these reservations take about ten times as many bytes.
-   */
+  /** The most bytes of reservations that this server keeps in memory, in the encoding of tokens. */
   static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that mark used tokens; its number must never change. */
@@ -125,12 +114,7 @@ public final class Reservations implements AutoCloseable {
   private final Retries settlements; // settlements whose tokens could not be marked yet
   private final LimiterObserver observer;
 
-  /**
-   * Makes the reservations of a server.
-   *
-   * @param store the limiter's store, which also marks used tokens
-   * @param observer the limiter's observer, which also counts settlements that this server lost
-   */
+  /** Makes the reservations of a server. */
   public Reservations(Limiter limiter, BucketStore store, TokenKey key, LimiterObserver observer) {
     this(limiter, store, key, observer, TimeSource.system(), MOST_MARKS);
   }
@@ -160,12 +144,7 @@ public final class Reservations implements AutoCloseable {
     this(limiter, store, key, new LimiterObserver() {});
   }
 
-  /**
-   * A reservation that this server made and keeps in memory.
-   *
-   * @param lapsing the token, if one of the limits refunds unused reservations at their expiry;
-   *     otherwise null
-   */
+  /** A reservation that this server made and keeps in memory. */
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
@@ -633,10 +612,7 @@ public final class Reservations implements AutoCloseable {
       this.most = most;
     }
 
-    /**
-     * Counts a mark and returns 0. If the number of marks is at its maximum, counts nothing and
-     * returns the seconds until a mark ends.
-     */
+    /** Counts a mark and returns 0. */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
       count -= over.values().stream().mapToInt(Integer::intValue).sum();

@@ -47,10 +47,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   private static final int BITS = 6; // in each base64 character
   private static final int MOST_BYTES = LONGEST * BITS / Byte.SIZE - TokenKey.SIGNATURE_BYTES;
 
-  /**
-   * A {@link Receipt.Part} that contains the limit's name instead of the limit. The interval is 0
-   * if no limit applied to the id.
-   */
+  /** A {@link Receipt.Part} that contains the limit's name instead of the limit. */
   record TokenPart(String limit, String id, long cost, long intervalNanos, long untilNanos) {
 
     static TokenPart of(Receipt.Part part) {
@@ -143,10 +140,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
     out.putShort((short) bytes.length).put(bytes);
   }
 
-  /**
-   * Parses a token. Returns null if the text was not signed with {@code key}: the token is forged,
-   * or a server with another key made it.
-   */
+  /** Parses a token. */
   static @Nullable Token read(String text, TokenKey key) {
     byte[] bytes;
     try {

@@ -19,10 +19,7 @@ public final class TokenKey {
   /** The minimum length of a secret in bytes, so that nobody can guess the secret. */
   public static final int LEAST_BYTES = 32;
 
-  /**
-   * The length of a signature in bytes: half of the HMAC, as RFC 2104, section 5, allows. To forge
-   * a signature takes about 2^128 guesses.
-   */
+  /** The length of a signature in bytes: half of the HMAC, as RFC 2104, section 5, allows. */
   static final int SIGNATURE_BYTES = 16;
 
   private static final int HASH_BYTES = 8;
@@ -34,22 +31,14 @@ public final class TokenKey {
     this.key = new SecretKeySpec(secret, ALGORITHM);
   }
 
-  /**
-   * Returns a random key. Only this server accepts tokens that are signed with the key, and only
-   * until the server stops.
-   */
+  /** Returns a random key. */
   public static TokenKey random() {
     byte[] secret = new byte[LEAST_BYTES];
     new SecureRandom().nextBytes(secret);
     return new TokenKey(secret);
   }
 
-  /**
-   * Returns the key that all servers of a fleet share.
-   *
-   * @param secret at least {@link #LEAST_BYTES} bytes from a random generator; the array is copied
-   * @throws IllegalArgumentException for a shorter secret
-   */
+  /** Returns the key that all servers of a fleet share. */
   public static TokenKey of(byte[] secret) {
     if (secret.length < LEAST_BYTES) {
       throw new IllegalArgumentException(
@@ -64,10 +53,7 @@ public final class TokenKey {
     return new TokenKey(mac(purpose.getBytes(StandardCharsets.UTF_8)));
   }
 
-  /**
-   * Returns a keyed hash of a text, as 16 hexadecimal digits. Only somebody with the key can check
-   * whether a guessed text has this hash.
-   */
+  /** Returns a keyed hash of a text, as 16 hexadecimal digits. */
   public String hash(String text) {
     return HexFormat.of().formatHex(mac(text.getBytes(StandardCharsets.UTF_8)), 0, HASH_BYTES);
   }
@@ -87,10 +73,7 @@ public final class TokenKey {
     }
   }
 
-  /**
-   * Whether the bytes after {@code length} are the signature of the bytes before. Takes constant
-   * time.
-   */
+  /** Whether the bytes after {@code length} are the signature of the bytes before. */
   boolean isSigned(byte[] bytes, int length) {
     return MessageDigest.isEqual(
         sign(bytes, length), Arrays.copyOfRange(bytes, length, bytes.length));

@@ -3,16 +3,14 @@ package dev.sluice.server.resp;
 
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Permission;
+import dev.sluice.server.resp.RespConnection.Session;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.atomic.LongAdder;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A Redis command: its name, its arguments, and its action. Thread-safe. The action runs on an
- * event loop and must not block.
- */
+/** A Redis command: its name, its arguments, and its action. */
 final class Command {
 
   @FunctionalInterface
@@ -27,9 +25,7 @@ final class Command {
   /** Lists the operations of a request that the audit log must record. */
   interface Asked {
 
-    /**
-     * Returns the operations of the request; empty if the audit log does not record the request.
-     */
+    /** Returns the operations for the audit log; empty if it does not record the request. */
     List<Noted> acts(Request request);
   }
 
@@ -80,7 +76,6 @@ final class Command {
     return new Command(Usage.of(usage), need, summary, false, false, request -> List.of(), body);
   }
 
-  /** Makes a command that can change a bucket. */
   static Command writing(String usage, Permission need, String summary, Action body) {
     return new Command(Usage.of(usage), need, summary, false, true, request -> List.of(), body);
   }
@@ -131,7 +126,6 @@ final class Command {
     return request.is(index, nameBytes);
   }
 
-  /** Returns the name in capitals. */
   String name() {
     return usage.name();
   }
@@ -156,7 +150,6 @@ final class Command {
     return usage.hasKey();
   }
 
-  /** Whether the command can change a bucket. */
   boolean writes() {
     return writes;
   }
@@ -170,10 +163,7 @@ final class Command {
     return asked.acts(request);
   }
 
-  /**
-   * Returns the number of arguments as Redis counts them: including the name, and negative if
-   * further arguments are allowed.
-   */
+  /** Returns Redis' count of arguments: with the name, negative if more are allowed. */
   int arity() {
     return least == most ? least : -least;
   }

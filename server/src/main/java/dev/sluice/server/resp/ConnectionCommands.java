@@ -7,6 +7,7 @@ import static dev.sluice.server.access.Permission.NOTHING;
 import dev.sluice.server.resp.Command.CommandTable;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import java.net.InetSocketAddress;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -16,17 +17,10 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The Redis commands that use no limit: commands to connect, to stay connected, and to identify the
- * server. The replies equal the replies of a Redis server without a password, a cluster or data.
- * Thread-safe.
- */
+/** Commands to connect and to identify, as of a Redis server without data. Thread-safe. */
 final class ConnectionCommands {
 
-  /**
-   * The Redis version that the server reports. Clients use RESP3 and CLIENT SETINFO only if the
-   * server reports this version or a later one.
-   */
+  /** From this version, clients conclude that RESP3 and CLIENT SETINFO are supported. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -179,10 +173,7 @@ final class ConnectionCommands {
     }
   }
 
-  /**
-   * Whether a user name and token are valid. Without access control, only Redis' user {@code
-   * default} is valid, with any token.
-   */
+  /** Whether a user name and token are valid. */
   private static boolean isAuthentic(Session session, String user, String token) {
     return session.identity().isOpen()
         ? user.equals(DEFAULT_USER)

@@ -15,6 +15,7 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import dev.sluice.server.resp.SpendRun.LimitRuns;
 import dev.sluice.server.stats.Denials;
@@ -147,10 +148,7 @@ final class LimitCommands {
     return request.count() > index ? UnknownCommand.shown(request, index) : null;
   }
 
-  /**
-   * Handles {@code SLUICE.SPEND}. Decides consecutive commands together if possible; see {@link
-   * ThrottleCommands}.
-   */
+  /** Handles {@code SLUICE.SPEND}. */
   private void spend(Request request, Session session) {
     Replies replies = session.replies();
     LimitRun run = replies.waiting() == 0 ? runs.get().find(request, LIMIT) : null;
@@ -193,18 +191,15 @@ final class LimitCommands {
     decide(act, single, reply, session);
   }
 
-  /** Reads the limit, the id, and the optional cost of a command with one transaction. */
   private static WireTransaction single(Request request) {
     Long cost = request.count() > COST ? cost(request, COST) : null;
     return new WireTransaction(text(request, 1, "limit"), text(request, 2, "id"), cost, null);
   }
 
-  /** Returns the transaction of a command that starts with a limit and an id. */
   List<Transaction> transaction(Request request, Session session) {
     return acts.transactions(WireRequest.of(single(request)), session.caller());
   }
 
-  /** Adds the decision to the denial statistics if it is a denial; returns the decision. */
   @CanIgnoreReturnValue
   Decision reported(Decision decision) {
     return acts.reported(decision);
@@ -310,7 +305,6 @@ final class LimitCommands {
     }
   }
 
-  /** Returns all mistakes of a request as one line of text. */
   static String everything(WireException e) {
     List<String> mistakes = new ArrayList<>();
     e.mistakes().forEach(mistake -> mistakes.add(mistake.toString()));
@@ -351,12 +345,7 @@ final class LimitCommands {
         writer);
   }
 
-  /**
-   * Writes the fields of a decision.
-   *
-   * @param remaining the remaining tokens; {@link #UNLIMITED} if the id has no limit
-   * @param decidedBy "store", or the name of the failure rule that decided
-   */
+  /** Writes the fields of a decision. */
   static void writeFields(
       boolean allowed,
       long remaining,

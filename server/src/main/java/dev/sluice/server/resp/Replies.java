@@ -28,12 +28,7 @@ final class Replies {
   private @Nullable Gathered gathered;
   private boolean resp3;
 
-  /**
-   * Makes the replies of a connection.
-   *
-   * @param connection runs tasks on the connection's thread
-   * @param whenKnown called on the connection's thread when {@link #writeKnown} can write a reply
-   */
+  /** Makes the replies of a connection. */
   Replies(Executor connection, Request request, Runnable whenKnown) {
     this.connection = connection;
     this.request = request;
@@ -64,10 +59,7 @@ final class Replies {
     void write(ReplyWriter writer);
   }
 
-  /**
-   * Defers the current request. The server decides the deferred requests together, before it writes
-   * another reply. Must not be called while a reply waits.
-   */
+  /** Defers the current request. */
   void gather(Gathered requests) {
     if (gathered != requests) {
       settle(); // earlier requests are decided first
@@ -85,7 +77,6 @@ final class Replies {
     }
   }
 
-  /** Sets the protocol version of all later replies. */
   void resp3(boolean wanted) {
     settle();
     resp3 = wanted;
@@ -110,7 +101,6 @@ final class Replies {
     return writer;
   }
 
-  /** Adds a reply whose content is already known. */
   void now(Consumer<ReplyWriter> reply) {
     settle();
     if (waiting.isEmpty()) {
@@ -125,9 +115,7 @@ final class Replies {
     now(writer -> writer.error(code, text));
   }
 
-  /**
-   * Adds a reply that is written when a stage completes. If the stage fails, the reply is an error.
-   */
+  /** Adds the reply to a stage's result; if the stage fails, the reply is an error. */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();
@@ -161,11 +149,7 @@ final class Replies {
     }
   }
 
-  /**
-   * Writes the first waiting reply. Returns false if no reply waits, or if the first waiting reply
-   * is not known yet. Since replies can be large, the caller must send each reply, and must stop
-   * while the client reads no replies.
-   */
+  /** Writes the first waiting reply. */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();
     if (first == null || !first.isKnown()) {

@@ -108,12 +108,10 @@ final class ReplyWriter {
     ascii(resp3 ? "_\r\n" : "$-1\r\n");
   }
 
-  /** Begins an array; the caller must then write {@code count} elements. */
   void array(int count) {
     header('*', count);
   }
 
-  /** Begins a map; the caller must then write {@code count} pairs of a key and a value. */
   void map(int count) {
     if (resp3) {
       header('%', count);
@@ -134,10 +132,7 @@ final class ReplyWriter {
     bytes[size++] = '\n';
   }
 
-  /**
-   * Writes a number from the last digit to the first, two digits per division. Computes with
-   * negative values, since the smallest number has no positive counterpart.
-   */
+  /** Writes a number from the last digit to the first, two digits per division. */
   private void digits(long value) {
     long rest = value;
     if (value < 0) {
@@ -159,7 +154,6 @@ final class ReplyWriter {
     }
   }
 
-  /** Returns the number of digits of a negative number. */
   private static int digitsOf(long negative) {
     int digits = 1;
     for (long power = -10; negative <= power && digits < MOST_DIGITS; power *= 10) {

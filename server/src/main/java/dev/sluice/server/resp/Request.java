@@ -14,10 +14,7 @@ final class Request {
   private static final int USUAL_COUNT = 8;
   private static final int BYTES_OF_WAITING = 512;
 
-  /**
-   * The approximate memory in bytes for one argument of a request that waits for its reply.
-   * Includes a quarter of a decision, since a batch has four arguments for each transaction.
-   */
+  /** The approximate memory in bytes for one argument of a request that waits for its reply. */
   private static final int BYTES_OF_ARGUMENT = 75;
 
   private byte[] bytes = new byte[0];
@@ -40,10 +37,7 @@ final class Request {
     count++;
   }
 
-  /**
-   * Sets the array that contains the request, and the request's start in the array. Must be called
-   * once all arguments are added.
-   */
+  /** Sets the array that contains the request, and the request's start in the array. */
   void isAt(byte[] newBytes, int start) {
     bytes = newBytes;
     for (int i = 0; i < count; i++) {
@@ -116,10 +110,7 @@ final class Request {
 
     private Decimals() {}
 
-    /**
-     * Parses a signed 64-bit decimal number: an optional sign, then only digits. Returns an empty
-     * result if the bytes are not such a number.
-     */
+    /** Parses a signed 64-bit decimal number: an optional sign, then only digits. */
     static OptionalLong read(byte[] bytes, int start, int length) {
       long value = readOr(Long.MIN_VALUE, bytes, start, length);
       return value == Long.MIN_VALUE && readOr(0, bytes, start, length) == 0
@@ -127,10 +118,7 @@ final class Request {
           : OptionalLong.of(value);
     }
 
-    /**
-     * Parses a signed 64-bit decimal number without making an object. Returns {@code otherwise} if
-     * the bytes are not a number.
-     */
+    /** Parses a signed 64-bit decimal number without making an object. */
     static long readOr(long otherwise, byte[] bytes, int start, int length) {
       int at = start;
       int end = start + length;

@@ -9,6 +9,7 @@ import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
 import java.time.Duration;
@@ -19,19 +20,11 @@ import java.util.Map;
  * {@code SLUICE.RESERVE}, {@code SLUICE.CANCEL} and {@code SLUICE.SETTLE}: commands for a spend
  * that can be cancelled or settled with a token. Thread-safe.
  */
-final class ReservationCommands {
+record ReservationCommands(LimitCommands limits, Reservations reservations) {
 
   private static final int EXPIRES = 4;
   private static final int SETTLED_FIELDS = 7;
   private static final String ALLOW_ZERO = "ALLOWZERO";
-
-  private final LimitCommands limits;
-  private final Reservations reservations;
-
-  ReservationCommands(LimitCommands limits, Reservations reservations) {
-    this.limits = limits;
-    this.reservations = reservations;
-  }
 
   List<Command> all() {
     return List.of(

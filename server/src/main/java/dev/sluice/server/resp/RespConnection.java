@@ -2,7 +2,10 @@
 package dev.sluice.server.resp;
 
 import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AuditLog.Noted;
+import dev.sluice.server.access.Caller;
 import dev.sluice.server.access.Identity;
+import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.net.Client;
 import dev.sluice.server.net.ConnectionBudget;
@@ -18,6 +21,8 @@ import io.netty.channel.ChannelOutboundBuffer;
 import io.netty.channel.socket.ChannelInputShutdownEvent;
 import io.netty.channel.socket.DuplexChannel;
 import io.netty.handler.ssl.SslHandler;
+import java.net.SocketAddress;
+import java.util.List;
 import java.util.concurrent.TimeUnit;
 import javax.net.ssl.SSLSession;
 import org.jspecify.annotations.Nullable;
@@ -32,13 +37,10 @@ import org.jspecify.annotations.Nullable;
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */
 final class RespConnection extends Client {
 
-  /**
-   * The maximum memory of a connection's requests that wait for the store, in bytes: enough for
-   * 1,024 typical requests.
-   */
+  /** The most bytes of requests that wait for the store: 1,024 typical requests. */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /** The server sends replies when they reach this size in bytes, and at the end of each read. */
+  /** The bytes from which replies are sent before the end of a read. */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -151,10 +153,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Finds the command of a request. Tries the last command first, since clients often repeat a
-   * command.
-   */
+  /** Finds the command of a request. */
   private @Nullable Command find(Request request) {
     Command command = last;
     return command != null && command.isNamed(request, 0) ? command : commands.find(request, 0);
@@ -175,10 +174,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Counts a call. Repeated calls of a command are counted together, before the next command or
-   * after all bytes that were read.
-   */
+  /** Counts a call. */
   private void count(Command command) {
     if (command != last) {
       count();
@@ -261,11 +257,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Records when the server began to wait for the client. The wait ends only when the client has
-   * read all replies and completed its request. The wait does not end when the client reads a few
-   * bytes or begins a new request.
-   */
+  /** Records the wait for the client, which ends only when it has read all replies. */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
     if (!reading && !request) {
@@ -297,10 +289,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /**
-   * Ends the connection if {@code ended} is set and all replies are written. So a client that has
-   * closed its sending side still gets every reply.
-   */
+  /** Ends the connection if {@code ended} is set and every reply was written. */
   private void endIfDone() {
     if (!ended || replies.waiting() > 0 || !channel.isActive()) {
       return;
@@ -383,6 +372,81 @@ final class RespConnection extends Client {
     if (!leaving) {
       leaving = true;
       goOn();
+    }
+  }
+
+  /** The state of one connection's client. Belongs to the connection's thread. */
+  static final class Session {
+
+    private final long id;
+    private final SocketAddress remote;
+    private final Replies replies;
+    private final Identity identity;
+    private Caller caller;
+    private String clientName = "";
+    private boolean ending;
+
+    Session(long id, SocketAddress remote, Replies replies, Identity identity) {
+      this.id = id;
+      this.remote = remote;
+      this.replies = replies;
+      this.identity = identity;
+      this.caller = identity.anybody();
+    }
+
+    /** Returns a number that is unique among the connections of this server. */
+    long id() {
+      return id;
+    }
+
+    SocketAddress remote() {
+      return remote;
+    }
+
+    Identity identity() {
+      return identity;
+    }
+
+    Caller caller() {
+      return caller;
+    }
+
+    /** Identifies the caller of a command, and requires a permission. */
+    void admit(Permission need, List<Noted> acts) {
+      if (identity.isOpen()) {
+        identity.admitStranger();
+        caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);
+      } else {
+        caller = identity.caller(need, acts);
+      }
+      identity.require(caller, need);
+    }
+
+    /** Records in the audit log that the command's operations, if any, were refused. */
+    void noteRefused(String why) {
+      identity.audit().refused(caller, "resp", why);
+    }
+
+    Replies replies() {
+      return replies;
+    }
+
+    /** Returns the name that the client set, empty if the client set no name. */
+    String clientName() {
+      return clientName;
+    }
+
+    void clientName(String newName) {
+      clientName = newName;
+    }
+
+    /** Closes the connection after all replies up to now are sent. */
+    void end() {
+      ending = true;
+    }
+
+    boolean isEnding() {
+      return ending;
     }
   }
 }

@@ -41,7 +41,8 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. {@link #start} blocks until the port is open; {@link #close} blocks until the
  * last reply was sent.
  */
-public final class RespServer implements AutoCloseable {
+public record RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel listening)
+    implements AutoCloseable {
 
   /** How long a connection may send no request before the server closes the connection. */
   public static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
@@ -53,22 +54,7 @@ public final class RespServer implements AutoCloseable {
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 64 << 10);
 
-  private final ConnectionBudget traffic;
-  private final EventLoopGroup loops;
-  private final Channel listening;
-
-  private RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel listening) {
-    this.traffic = traffic;
-    this.loops = loops;
-    this.listening = listening;
-  }
-
-  /**
-   * Opens a port.
-   *
-   * @param address the address to listen on; port 0 for any free port
-   * @throws AddressException if the port can't be opened
-   */
+  /** Opens a port; port 0 stands for any free port. */
   public static RespServer start(
       InetSocketAddress address,
       Limiter limiter,

@@ -87,7 +87,6 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.name = name;
     }
 
-    /** Whether an argument is the name of this run's limit. */
     boolean isNamed(Request request, int index) {
       return request.is(index, name);
     }
@@ -136,10 +135,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /**
-   * The runs of a thread: at most {@value #SLOTS} runs, each for one limit. Finds a run by the
-   * bytes of its limit's name.
-   */
+  /** The runs of a thread: at most {@value #SLOTS} runs, each for one limit. */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;

@@ -14,6 +14,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
+import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.server.resp.SpendRun.ThrottleRun;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.DeniedRequest;
@@ -127,7 +128,6 @@ final class ThrottleCommands {
     }
   }
 
-  /** Checks the arguments of a request, and returns its quota. */
   private Quota checked(Request request, Dialect dialect, long quantity) {
     long maxBurst = number(request, 2);
     long count = number(request, 3);
@@ -155,10 +155,7 @@ final class ThrottleCommands {
         });
   }
 
-  /**
-   * Returns a numeric argument. If the argument is not a 64-bit number, returns a value below the
-   * range of every argument.
-   */
+  /** Returns a numeric argument; below every range if it is no 64-bit number. */
   private static long number(Request request, int index) {
     return Decimals.readOr(
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
@@ -202,10 +199,7 @@ final class ThrottleCommands {
     return cached.quota;
   }
 
-  /**
-   * Refuses a quota that would overflow. The error message uses the names of the client's
-   * arguments.
-   */
+  /** Refuses a quota that would overflow, in words of the client's arguments. */
   private static void requireNoOverflow(
       long maxBurst, long count, long periodSeconds, Dialect dialect) {
     if (periodSeconds > MOST_SECONDS) {
@@ -286,10 +280,7 @@ final class ThrottleCommands {
   /** The differences between {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /**
-     * The reply contains: limited, limit, remaining, seconds to wait (-1 if none or for ever),
-     * seconds until full.
-     */
+    /** limited, limit, remaining, seconds to wait (-1: none or for ever), seconds until full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -298,10 +289,7 @@ final class ThrottleCommands {
       }
     },
 
-    /**
-     * The reply contains: allowed, limit, remaining, seconds until full, seconds to wait (0 if
-     * none, -1 for ever).
-     */
+    /** allowed, limit, remaining, seconds until full, seconds to wait (0: none, -1: for ever). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -318,10 +306,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /**
-     * Makes a dialect. {@code passing}, 0 or 1, is the first number of the reply to an allowed
-     * request.
-     */
+    /** Makes a dialect; {@code passing} is the first number of an allowed reply. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;
@@ -351,12 +336,7 @@ final class ThrottleCommands {
       writeTimes(passes, retryIn, seconds(resetInNanos), writer);
     }
 
-    /**
-     * Writes a decision.
-     *
-     * @param quota the quota that the client sent; a failure rule can have applied a smaller quota
-     * @param fits false for a quantity that exceeds the burst, so that nothing was charged
-     */
+    /** Writes a decision. */
     void write(Decision decision, Quota quota, boolean fits, ReplyWriter writer) {
       write(
           decision.allowed() && fits,

@@ -42,7 +42,6 @@ final class CurrentLimit {
     return periods;
   }
 
-  /** Converts a quota to a limit of Envoy. */
   static RateLimit of(Quota quota, String name) {
     return RateLimit.newBuilder()
         .setRequestsPerUnit(uint32(quota.burst()))
@@ -60,16 +59,11 @@ final class CurrentLimit {
     return Unit.UNKNOWN;
   }
 
-  /** Whether a limit that a proxy has sent has a known unit. */
   static boolean hasUnit(RateLimitOverride override) {
     return PERIODS.containsKey(unit(override));
   }
 
-  /**
-   * Converts a limit that a proxy has sent, with a known unit, to a quota. Returns null for a limit
-   * of zero requests, which denies every request. The rate is at most one request per nanosecond,
-   * the fastest refill of a bucket.
-   */
+  /** Converts a proxy's limit to a quota, at most one per ns; null for a limit of zero. */
   static @Nullable Quota quota(RateLimitOverride override) {
     Duration period = Objects.requireNonNull(PERIODS.get(unit(override)));
     long requests =

@@ -38,17 +38,10 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/**
- * The buckets and costs of a request's descriptors, as the rules determine them. A descriptor
- * without a rule can {@linkplain NamedLimits name a limit itself}, unless the rules say that its
- * domain is mapped only by rules. Each object belongs to one request.
- */
+/** Buckets and costs of a request's descriptors, by rules or names. Belongs to one request. */
 final class DescriptorCharges {
 
-  /**
-   * The limit of descriptors that contain a limit from the proxy and match no configured limit. The
-   * number of this limit is part of bucket keys and must never change.
-   */
+  /** The limit of proxies' own limits; its number is in keys, and must never change. */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
 
@@ -146,7 +139,6 @@ final class DescriptorCharges {
     return charges;
   }
 
-  /** Returns the matching result of each descriptor, in the order of the request. */
   List<Found> found() {
     return found;
   }
@@ -156,7 +148,6 @@ final class DescriptorCharges {
     return all;
   }
 
-  /** Returns the refunds, one for each bucket. */
   List<DescriptorCharge> refunds() {
     return List.copyOf(refunds.values());
   }
@@ -235,11 +226,7 @@ final class DescriptorCharges {
             List.of(charge(named, hits(descriptor), Excess.REJECT, descriptor)), List.of());
   }
 
-  /**
-   * Returns the cost of a rule's charge. For a request that has ended, the cost is the number of
-   * hits that the proxy reports. If the proxy reports no hits, the cost is 0: a cost of 1 would
-   * refund most of the reserved tokens.
-   */
+  /** Returns the cost of a rule's charge. */
   private long cost(RuleCharge charge, RateLimitDescriptor descriptor) {
     boolean isReport = charge.excess() == Excess.SETTLE && charge.fixedCost() == null;
     return charge.cost(isReport ? hits(descriptor, 0) : hits(descriptor));
@@ -264,10 +251,7 @@ final class DescriptorCharges {
     return hits.getValue() < 0 ? Long.MAX_VALUE : hits.getValue();
   }
 
-  /**
-   * Makes the charge of a descriptor. A refund is at most the cost of the same request without
-   * negative hits.
-   */
+  /** Makes a charge. A refund is at most the cost of the same request without negative hits. */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
     int debt = limits.debtOf(transaction.name());
@@ -278,10 +262,7 @@ final class DescriptorCharges {
         : new DescriptorCharge(domain, transaction, cost, excess, debt);
   }
 
-  /**
-   * Removes the charges for limits that other descriptors replace. A rule cannot replace a limit
-   * that it charges itself.
-   */
+  /** Removes the charges that other descriptors replace; a rule cannot replace its own. */
   private static Found withoutReplaced(Found found, Set<String> replaced) {
     return replaced.isEmpty() || found.charges().isEmpty()
         ? found
@@ -359,10 +340,7 @@ final class DescriptorCharges {
     return one;
   }
 
-  /**
-   * Replaces the first limit of a rule by the limit that the proxy sent. The limit that the proxy
-   * sent is never in shadow mode. The rule's cost, excess and other limits stay the same.
-   */
+  /** Replaces the first limit of a rule by the limit that the proxy sent. */
   private Found overridden(int index, Found meant) {
     RateLimitDescriptor descriptor = request.getDescriptors(index);
     if (!CurrentLimit.hasUnit(descriptor.getLimit())) {
@@ -396,10 +374,7 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /**
-   * Returns the charge of a zero limit together with the charges of the rule's other limits. The
-   * rule's other limits can be charged although the zero limit denies the request.
-   */
+  /** Returns the charge of a zero limit together with the charges of the rule's other limits. */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -529,12 +504,10 @@ final class DescriptorCharges {
       return this;
     }
 
-    /** Returns the line of the rule that matched, 0 for none. */
     int line() {
       return line;
     }
 
-    /** Whether a rule denies the descriptor, regardless of the state of its limits. */
     boolean isDeniedByRule() {
       return denied != null && denied.byRule();
     }
@@ -676,10 +649,7 @@ final class DescriptorCharges {
       over = true;
     }
 
-    /**
-     * Sets the limiter's decision. {@code spent} is true if an allowed cost was spent, and false if
-     * it was only checked.
-     */
+    /** Sets the decision; {@code spent} if a cost was spent, and not only checked. */
     void decide(Decision made, boolean spent) {
       decided = true;
       decision = made;
@@ -698,11 +668,7 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /**
-     * Sets the outcome of a refund ({@link #givenBack}). A refund never denies a request, even if
-     * the bucket was full. If the limit has several quotas, the quota with the fewest tokens left
-     * sets the outcome.
-     */
+    /** Sets the outcome of a refund, which never denies: of the quota with the fewest left. */
     void refunded(Decision made) {
       decided = true;
       decision = made;
@@ -718,16 +684,12 @@ final class DescriptorCharges {
       }
     }
 
-    /** Whether a part of a receipt is for this charge's bucket. */
     boolean took(Receipt.Part part) {
       Transaction taken = part.transaction();
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
-    /**
-     * Sets the outcome of a settlement. A settlement never denies a request. If the limit has
-     * several quotas, the quota with the fewest tokens left sets the outcome.
-     */
+    /** Sets a settlement's outcome, which never denies: of the quota with the fewest left. */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
       for (Settlement.Part part : settlement.parts()) {
@@ -797,7 +759,6 @@ final class DescriptorCharges {
       return decision;
     }
 
-    /** Returns whether the store or a failure rule decided. */
     DecidedBy decidedBy() {
       return decision == null ? DecidedBy.STORE : decision.decidedBy();
     }
@@ -809,10 +770,7 @@ final class DescriptorCharges {
       return !decidedBy().knowsBucket();
     }
 
-    /**
-     * Returns the quota that was applied: the strictest quota of the limit, or a share of the
-     * limit's quota if this process decided without the store.
-     */
+    /** Returns the applied quota: the strictest, or a share if the store did not decide. */
     @Nullable Quota heldTo() {
       if (described != null) {
         return described;

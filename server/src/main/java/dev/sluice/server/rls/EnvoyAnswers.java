@@ -36,10 +36,7 @@ final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
 
-  /**
-   * The field of Envoy's dynamic metadata with the same value as the header {@link
-   * HeaderProfile#DEGRADED}.
-   */
+  /** The field of the metadata with the value of {@link HeaderProfile#DEGRADED}. */
   private static final String DECIDED_BY = "decidedBy";
 
   /** The HTTP status that Envoy and {@code /json} return for a request over a limit. */
@@ -81,10 +78,7 @@ final class EnvoyAnswers {
     charges.addAll(trials);
   }
 
-  /**
-   * Sets the decision from which the response headers are made. Must be called only if the decision
-   * reports the remaining tokens of all charged buckets.
-   */
+  /** Sets the decision from which the response headers are made. */
   void decidedBy(Decision decision) {
     whole = decision;
   }
@@ -120,9 +114,7 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  /**
-   * Counts a request that passes only because of shadow mode, and hits that are near their limit.
-   */
+  /** Counts a request that only shadow mode passes, and hits that are near their limit. */
   void count(RlsMeters meters) {
     if (!refusals.isEmpty() && settings.shadow()) {
       meters.shadowed();

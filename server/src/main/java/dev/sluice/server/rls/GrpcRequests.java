@@ -22,8 +22,8 @@ import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.base.FailureLog;
-import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.base.RefusedException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.BadRequest;
@@ -42,11 +42,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Handles all gRPC requests, even for unknown methods. A request times out after its {@code
- * grpc-timeout}, at the latest after the server's time-out. Failures become gRPC statuses. Requests
- * that are not gRPC pass unchanged.
- */
+/** Handles all gRPC requests, even for unknown methods. */
 final class GrpcRequests implements DecoratingHttpServiceFunction {
 
   private static final Pattern TIMEOUT = Pattern.compile("([0-9]{1,8})([HMSmun])");

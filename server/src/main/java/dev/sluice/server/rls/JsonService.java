@@ -59,7 +59,7 @@ import org.jspecify.annotations.Nullable;
  * a request that the client must change, 415 for a compressed body or another charset, 500 if
  * nothing was decided. Thread-safe; runs on event loops and never blocks.
  */
-final class JsonService implements HttpService {
+record JsonService(RateLimitRequests requests, RlsMeters meters) implements HttpService {
 
   private static final String ALLOWED = "POST, OPTIONS";
   private static final JsonFormat.Parser PARSER =
@@ -68,14 +68,6 @@ final class JsonService implements HttpService {
       JsonFormat.printer().omittingInsignificantWhitespace();
 
   private static final Pattern EXCEPTION = Pattern.compile("\\b[a-z]+\\.[a-zA-Z.]*Exception\\b");
-
-  private final RateLimitRequests requests;
-  private final RlsMeters meters;
-
-  JsonService(RateLimitRequests requests, RlsMeters meters) {
-    this.requests = requests;
-    this.meters = meters;
-  }
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) {
@@ -202,11 +194,7 @@ final class JsonService implements HttpService {
         .set(HttpHeaderNames.X_CONTENT_TYPE_OPTIONS, "nosniff");
   }
 
-  /**
-   * Refuses JSON that protobuf's JSON parser mishandles: numbers such as {@code 1e100000000}, which
-   * the parser would expand; text that is not JSON; a repeated field; text after the object; and an
-   * unknown field of a descriptor.
-   */
+  /** Refuses JSON that protobuf's parser mishandles, such as {@code 1e100000000}. */
   private static final class JsonShape {
 
     /**

@@ -48,10 +48,7 @@ public final class NamedLimits {
     return named;
   }
 
-  /**
-   * Returns the transaction for a descriptor without a rule. Checks neither whether the domain is
-   * mapped only by rules, nor whether the limit has a default.
-   */
+  /** Returns the transaction for a descriptor without a rule. */
   static @Nullable Transaction named(String domain, List<DescriptorEntry> entries, Limits limits) {
     if (entries.isEmpty()) {
       return null;

@@ -19,11 +19,7 @@ import org.jspecify.annotations.Nullable;
  * request id is already in use.
  */
 
-/**
- * The token reservations of requests that are in progress at proxies. All ports share this object,
- * since a proxy can report the start and the end of a request to different ports. Thread-safe;
- * never blocks.
- */
+/** The token reservations of requests that are in progress at proxies. */
 public final class OpenCalls {
 
   // The largest number of reservations; a new reservation beyond it evicts the oldest.
@@ -42,11 +38,6 @@ public final class OpenCalls {
           Comparator.comparingLong(OpenCall::endNanos).thenComparingLong(OpenCall::number));
   private long added; // guarded by open
 
-  /**
-   * Makes an object without reservations.
-   *
-   * @param meters the registry for the counter of evicted reservations
-   */
   public OpenCalls(MeterRegistry meters) {
     this(TimeSource.system(), MOST, meters);
   }

@@ -103,11 +103,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
   }
 
-  /**
-   * Decides on requests of Envoy's rate limit protocol. All descriptors of a request are one batch:
-   * either all are charged or none. A descriptor whose limit is in shadow mode is charged
-   * separately, and never denies a request. Thread-safe; never blocks.
-   */
+  /** Decides on requests of Envoy's rate limit protocol. */
   static final class RateLimitRequests {
 
     /** The most descriptors in a request. */
@@ -357,9 +353,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       return call == null || settlement.isProbe() ? null : calls.take(call);
     }
 
-    /**
-     * Replaces the reserved tokens of a request by the true cost. Ignores a failure in shadow mode.
-     */
+    /** Replaces the reserved tokens of a request by the true cost. */
     private CompletionStage<Void> settle(DescriptorCharge settlement, Receipt reserved) {
       CompletionStage<Void> settled =
           counted(
@@ -404,10 +398,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /**
-     * Charges the denied costs of rules for work that is already done. Does nothing if all costs
-     * fit, or a failure rule decided.
-     */
+    /** Charges the denied costs of rules for work that is already done. */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;

@@ -80,13 +80,11 @@ final class RequestMessages implements Marshaller<RateLimitRequest> {
     }
   }
 
-  /** Whether all texts of a request are valid Unicode. */
   static boolean isText(RateLimitRequestOrBuilder request) {
     return StandardCharsets.UTF_8.newEncoder().canEncode(request.getDomain())
         && request.getDescriptorsList().stream().allMatch(RequestMessages::isText);
   }
 
-  /** Whether all keys and values of a descriptor are valid Unicode. */
   static boolean isText(RateLimitDescriptor descriptor) {
     CharsetEncoder encoder = StandardCharsets.UTF_8.newEncoder();
     boolean text = true;

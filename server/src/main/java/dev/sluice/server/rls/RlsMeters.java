@@ -36,10 +36,7 @@ final class RlsMeters {
     this.registry = registry;
   }
 
-  /**
-   * Counts a request as {@code ok} or {@code over_limit}. {@code startNanos} is {@link
-   * System#nanoTime} at the arrival of the request.
-   */
+  /** Counts a request as {@code ok} or {@code over_limit}. */
   void answered(RateLimitResponse response, long startNanos) {
     count(response.getOverallCode() == Code.OK ? "ok" : "over_limit", startNanos);
   }
@@ -77,12 +74,7 @@ final class RlsMeters {
         .increment();
   }
 
-  /**
-   * Counts the settlement of a request that has ended.
-   *
-   * @param charged {@code difference} if the reserved tokens were replaced by the true cost; {@code
-   *     all} if the request had no reservation; {@code failed} if the store did not answer
-   */
+  /** Counts the settlement of a request that has ended. */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")
         .description("Ends of requests that a rule settles, by what was charged")

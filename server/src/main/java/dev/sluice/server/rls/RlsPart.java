@@ -50,10 +50,7 @@ import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Envoy's rate limit service over gRPC, with health checks and reflection. Immutable and
- * thread-safe.
- */
+/** Envoy's rate limit service over gRPC, with health checks and reflection. Immutable. */
 public final class RlsPart implements Part {
 
   private static final String REFLECTION =
@@ -66,10 +63,7 @@ public final class RlsPart implements Part {
   private final JsonService json;
   private final Runnable ready;
 
-  /**
-   * Makes the part. Health checks call {@code ready}, which throws an exception if the server
-   * cannot decide now, and can block.
-   */
+  /** Makes the part. */
   public RlsPart(
       Limiter limiter,
       Settings settings,
@@ -165,12 +159,7 @@ public final class RlsPart implements Part {
     private volatile @Nullable GrpcService known;
     private volatile @Nullable GrpcService made;
 
-    /**
-     * Describes a service that is not made yet.
-     *
-     * @param maker makes the service; blocks
-     * @param needs the permission that callers need for each method; the keys are full method names
-     */
+    /** Describes a service that is not made yet. */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
       this.needs = Map.copyOf(needs);
@@ -206,10 +195,7 @@ public final class RlsPart implements Part {
       config = added;
     }
 
-    /**
-     * Makes the gRPC service once, and returns a future for it. If several callers pass executors,
-     * the first task that runs makes the service.
-     */
+    /** Makes the gRPC service once, and returns a future for it. */
     @CanIgnoreReturnValue
     CompletableFuture<GrpcService> make(Executor executor) {
       if (!begun.get()) {
@@ -250,10 +236,7 @@ public final class RlsPart implements Part {
           : service.serve(context, request);
     }
 
-    /**
-     * Returns an exchange type with streamed requests. If Armeria collected request bodies, the
-     * memory budget would not count the bodies.
-     */
+    /** Returns an exchange type with streamed requests. */
     @Override
     public ExchangeType exchangeType(RoutingContext context) {
       GrpcService service = made;
@@ -270,10 +253,7 @@ public final class RlsPart implements Part {
     }
   }
 
-  /**
-   * gRPC's reflection, served as a stream: a client reads each response before it sends its next
-   * request.
-   */
+  /** gRPC's reflection as a stream: a client reads each response before its next request. */
   private static final class Reflection extends SimpleDecoratingHttpService
       implements StreamingService {
 
@@ -318,12 +298,6 @@ public final class RlsPart implements Part {
     static final List<String> LEGACY_NAMES =
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 
-    /**
-     * Checks the settings.
-     *
-     * @throws IllegalArgumentException if the number of names is neither three nor zero, or {@code
-     *     nearLimit} is out of range
-     */
     public Settings {
       headerNames = List.copyOf(headerNames);
       if (!headerNames.isEmpty() && headerNames.size() != LEGACY_NAMES.size()) {
@@ -336,37 +310,25 @@ public final class RlsPart implements Part {
       }
     }
 
-    /** Returns the default settings, with the IETF's {@code RateLimit} headers. */
     public static Settings of(OverridePolicy overrides) {
       return new Settings(overrides, HeaderProfile.IETF, List.of(), false, USUAL_NEAR_LIMIT);
     }
 
-    /** Returns the configured name of a header. */
     String nameOf(String header) {
       int index = headerNames.isEmpty() ? -1 : LEGACY_NAMES.indexOf(header);
       return index < 0 ? header : headerNames.get(index);
     }
   }
 
-  /**
-   * gRPC's health check; it reports whether the server is ready. {@code Watch} is not implemented,
-   * which the protocol allows, since each client would keep a stream open without end. Thread-safe.
-   */
+  /** gRPC's health check; it reports whether the server is ready. */
   static final class HealthService extends HealthGrpc.HealthImplBase {
 
-    /**
-     * The service names that health checks may use: the empty name for the whole server, the name
-     * of Envoy's reference server, and this service's own name.
-     */
+    /** The names for health checks: the whole server, Envoy's reference server, this service. */
     private static final Set<String> SERVICES =
         Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
 
     private final Runnable ready;
 
-    /**
-     * Makes the service. {@code ready} throws if the server cannot decide now; {@code ready} can
-     * block.
-     */
     HealthService(Runnable ready) {
       this.ready = ready;
     }

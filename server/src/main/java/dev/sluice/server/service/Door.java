@@ -6,7 +6,7 @@ import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.http.HttpPart;
 import dev.sluice.server.http.HttpPart.AdminPart;
 import dev.sluice.server.http.HttpPart.ExplainPart;
@@ -42,27 +42,20 @@ import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.jspecify.annotations.Nullable;
 
-/**
- * A port on which clients call the limiter with one protocol. Immutable. {@link #open} must be
- * called only once.
- */
+/** A port for one protocol. Immutable. {@link #open} must be called only once. */
 interface Door {
 
   /** Returns the protocol: {@code http}, {@code redis} or {@code grpc}. */
   String protocol();
 
-  /**
-   * Opens the port. Blocks until clients can connect.
-   *
-   * @throws dev.sluice.server.net.HostPort.AddressException if the port cannot be opened
-   */
+  /** Opens the port. Blocks until clients can connect. */
   Open open(DoorContext room);
 
   /**
    * The objects of the server that a door uses. Thread-safe.
    *
-   * @param ready throws a {@link dev.sluice.server.base.NotReadyException} or a {@link
-   *     dev.sluice.store.StoreException} if the service cannot decide now; can block
+   * @param ready throws a {@link dev.sluice.server.base.RefusedException.NotReadyException} or a
+   *     {@link dev.sluice.store.StoreException} if the service cannot decide now; can block
    * @param traces begins and ends the spans of HTTP requests; does nothing if tracing is off
    */
   record DoorContext(
@@ -124,10 +117,7 @@ interface Door {
       return open.stream().map(Door.Open::address).toList();
     }
 
-    /**
-     * Waits until load balancers have noticed that the service stops, then closes the doors. If the
-     * thread is interrupted, closes the doors at once.
-     */
+    /** Waits until load balancers have noticed the stop, unless interrupted; closes the doors. */
     @Override
     public void close() {
       if (open.isEmpty()) {
@@ -143,22 +133,9 @@ interface Door {
     }
   }
 
-  /**
-   * The HTTP port, which also serves {@code /metrics} and Envoy's rate limit protocol. Immutable.
-   */
-  final class HttpDoor implements Door {
-
-    private final Http settings;
-    private final Settings rls;
-    private final MetricsPart metrics;
-    private final StatsPart stats;
-
-    HttpDoor(Http settings, Settings rls, MetricsPart metrics, StatsPart stats) {
-      this.settings = settings;
-      this.rls = rls;
-      this.metrics = metrics;
-      this.stats = stats;
-    }
+  /** The HTTP port, also for {@code /metrics} and Envoy's rate limit protocol. */
+  record HttpDoor(Http settings, Settings rls, MetricsPart metrics, StatsPart stats)
+      implements Door {
 
     @Override
     public String protocol() {
@@ -203,7 +180,7 @@ interface Door {
   }
 
   /** A separate port for Envoy's rate limit protocol. Immutable. */
-  final class GrpcDoor implements Door {
+  record GrpcDoor(InetSocketAddress address, Settings rls) implements Door {
 
     /**
      * How long a connection may be silent. The time is long, so that a proxy without traffic keeps
@@ -211,22 +188,10 @@ interface Door {
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
-    /**
-     * The longest time that startup waits for the gRPC services to be made: ten times the usual
-     * time on an idle machine. If making them takes longer, the first requests wait for the
-     * services.
-     */
+    /** How long startup waits for the gRPC services: ten times the usual on an idle machine. */
     private static final long PREPARATION_SECONDS = 5;
 
     private static final AtomicBoolean CALLED = new AtomicBoolean();
-
-    private final InetSocketAddress address;
-    private final Settings rls;
-
-    GrpcDoor(InetSocketAddress address, Settings rls) {
-      this.address = address;
-      this.rls = rls;
-    }
 
     @Override
     public String protocol() {
@@ -249,11 +214,7 @@ interface Door {
       return Open.of(server);
     }
 
-    /**
-     * Makes the gRPC services, and makes first calls to them, before the door reports that it
-     * listens: a proxy's first call can time out after only 20 ms. Uses threads of its own, since
-     * other code can block the common pool.
-     */
+    /** Makes the gRPC services and first calls: a proxy's can time out after 20 ms. */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
           CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);
@@ -306,13 +267,7 @@ interface Door {
   }
 
   /** The port for Redis clients. Immutable. */
-  final class RespDoor implements Door {
-
-    private final InetSocketAddress address;
-
-    RespDoor(InetSocketAddress address) {
-      this.address = address;
-    }
+  record RespDoor(InetSocketAddress address) implements Door {
 
     @Override
     public String protocol() {

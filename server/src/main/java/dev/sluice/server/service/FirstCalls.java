@@ -60,11 +60,7 @@ final class FirstCalls {
 
   private FirstCalls() {}
 
-  /**
-   * Makes calls for at most two seconds, waits for the responses, and returns the number of calls.
-   *
-   * @throws IOException if a response is missing
-   */
+  /** Makes calls for at most two seconds; returns their number, if all are answered. */
   static int make() throws IOException {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
     BucketStore store = BucketStore.inMemory();

@@ -18,11 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * Buckets of the memory store that survive a restart. The buckets are restored from a snapshot,
- * which is saved periodically and at shutdown. A crash loses the charges since the last save.
- * Thread-safe.
- */
+/** Saves the memory store periodically; a crash loses the charges since. Thread-safe. */
 final class KeptBuckets implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(KeptBuckets.class);
@@ -50,9 +46,7 @@ final class KeptBuckets implements AutoCloseable {
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
-  /**
-   * Reads the snapshot, if there is one. Writes a snapshot to test that the file can be written.
-   */
+  /** Reads the snapshot, if there is one, and writes one to test the file. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
     // Follows links, so that a link is not replaced by the newest snapshot.
     Path file = SymlinkTargets.followed(named);
@@ -91,9 +85,7 @@ final class KeptBuckets implements AutoCloseable {
     return System.currentTimeMillis() / MILLIS_PER_SECOND;
   }
 
-  /**
-   * Saves a snapshot. Logs one line when saving starts to fail, and one line when it works again.
-   */
+  /** Saves a snapshot; logs when saving starts to fail, and when it works again. */
   private synchronized void save() {
     try {
       store.save(file);

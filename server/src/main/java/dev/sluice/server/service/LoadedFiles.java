@@ -13,7 +13,6 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.service.ReloadLog.CredentialsLog;
 import dev.sluice.server.service.ReloadLog.GenerationLog;
-import dev.sluice.server.service.ReloadLog.NamedByRules;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.Copy;
 import dev.sluice.server.service.ServerConfig.Files;
@@ -40,11 +39,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The watched files of a server, by their {@linkplain Kind kind}. The files of each kind are loaded
- * and watched separately, so a mistake or a slow disk delays only files of the same kind. Not
- * thread-safe; the returned limits are thread-safe.
- */
+/** The watched files, loaded separately by {@linkplain Kind kind}. Not thread-safe. */
 final class LoadedFiles {
 
   private static final Logger log = LoggerFactory.getLogger(LoadedFiles.class);
@@ -101,10 +96,7 @@ final class LoadedFiles {
     }
   }
 
-  /**
-   * Returns the limits of the files. If the files have mistakes and the settings allow this,
-   * returns the limits of the last load without mistakes.
-   */
+  /** Returns the files' limits, or, if allowed, those of the last load without mistakes. */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {
@@ -176,11 +168,7 @@ final class LoadedFiles {
     return builder.build();
   }
 
-  /**
-   * Returns the current limits. The required limits must be present, now and after each reload. A
-   * required limit with an unknown name is always an error, even if the settings allow missing
-   * limits.
-   */
+  /** Returns the limits, among which required ones with known names are always present. */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
     for (Requirement one : sources.required()) {
@@ -198,14 +186,11 @@ final class LoadedFiles {
     return limits;
   }
 
-  /**
-   * Returns the content of the files of one kind; the sample limits if there are no limit files.
-   */
+  /** Returns one kind's content; the sample limits if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }
 
-  /** Returns when the limits in force were loaded. */
   Instant limitsLoadedAt(Instant now) {
     return lastGood == null ? now : lastGood.at();
   }
@@ -229,10 +214,7 @@ final class LoadedFiles {
     }
     files.forEach(
         (kind, all) -> {
-          ReloadListener next =
-              kind == Kind.LIMITS
-                  ? new NamedByRules(of(kind), ofLimits)
-                  : new CredentialsLog(kind, broken);
+          ReloadListener next = kind == Kind.LIMITS ? ofLimits : new CredentialsLog(kind, broken);
           LimitFilesWatcher watcher =
               all.watch(
                   of(kind),

@@ -58,7 +58,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   private volatile boolean isOut;
 
-  /** Makes a log that passes the store's events on to {@code next}. */
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
   }
@@ -78,9 +77,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return counters;
   }
 
-  /**
-   * Describes the failure rules: one for each limit that has its own, and one for all other limits.
-   */
+  /** Describes the failure rules: one for each limit with its own, and the general one. */
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
@@ -89,7 +86,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return rules.add("%s: %s".formatted(others, outcome(storage.onFailure()))).toString();
   }
 
-  /** Describes a failure rule with the current number of servers. */
   String words(FailureRule rule) {
     int size = fleet.size();
     int seen = fleet.seen();
@@ -198,9 +194,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
-  /**
-   * Does nothing: only the memory store, which has no outages, decides several spends at a time.
-   */
+  /** Does nothing: only the memory store, which has no outages, sends this. */
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {}
 

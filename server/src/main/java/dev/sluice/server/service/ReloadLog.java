@@ -8,11 +8,11 @@ import dev.sluice.micrometer.LimiterMetrics;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.LimitsDiff;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.State;
 import dev.sluice.server.base.Generations.Watched;
-import dev.sluice.server.base.OutOfMemory;
 import dev.sluice.server.base.Plurals;
 import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
@@ -23,6 +23,7 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.function.Consumer;
 import java.util.function.Function;
 import java.util.function.ToDoubleFunction;
 import java.util.stream.Collectors;
@@ -33,23 +34,16 @@ import org.slf4j.LoggerFactory;
 import org.slf4j.event.Level;
 
 /**
- * Logs each reload of the limit files, and updates the metrics. A file of overrides has separate
- * metrics, unless the overrides come from a table.
+ * Logs each reload of the limit files, and updates the metrics.
+ *
+ * @param overrides the file of overrides, which has separate metrics; null for a table or none
+ * @param first receives each new limits before they are counted
  */
-final class ReloadLog implements ReloadListener {
+record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limits> first)
+    implements ReloadListener {
 
   private static final Logger log = LoggerFactory.getLogger(ReloadLog.class);
 
-  private final LimiterMetrics metrics;
-  private final @Nullable Path overrides;
-
-  /** Makes a log; {@code overrides} is the file of overrides, null for a table or no overrides. */
-  ReloadLog(LimiterMetrics metrics, @Nullable Path overrides) {
-    this.metrics = metrics;
-    this.overrides = overrides;
-  }
-
-  /** Records a successful load in the metrics. */
   void tellLoaded(Instant at) {
     metrics.filesLoaded(at);
     if (overrides != null) {
@@ -59,6 +53,7 @@ final class ReloadLog implements ReloadListener {
 
   @Override
   public void loaded(Instant at, Limits limits, List<Problem> warnings) {
+    first.accept(limits);
     long overrides =
         limits.catalogue().names().stream().mapToLong(n -> limits.overridesOf(n).size()).sum();
     long defaults =
@@ -181,10 +176,7 @@ final class ReloadLog implements ReloadListener {
     }
   }
 
-  /**
-   * Registers meters of the generation in force and of the generation that was read last, for each
-   * kind of files.
-   */
+  /** Registers meters of the generation in force and of the generation read last. */
   static final class GenerationMeters {
 
     private static final double MILLIS_PER_SECOND = 1e3;
@@ -204,7 +196,6 @@ final class ReloadLog implements ReloadListener {
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
 
-    /** Registers the meters of the files of one kind. */
     static void register(Generations generations, Kind kind, MeterRegistry registry) {
       Watched files = generations.of(kind);
       register(kind, "active", files, s -> s.active().since(), s -> s.active().hash(), registry);
@@ -255,57 +246,30 @@ final class ReloadLog implements ReloadListener {
 
   /**
    * Reports to the metrics which limits the rules name, so that requests for these limits are
-   * counted if they have no default. Afterwards, calls another listener. Not thread-safe.
+   * counted if they have no default. Not thread-safe.
    */
-  static final class NamedByRules implements ReloadListener {
+  static final class NamedByRules implements Consumer<Limits> {
 
     private final CurrentLimits limits;
-    private final ReloadListener next;
     private List<Requirement> declared = List.of();
 
-    NamedByRules(CurrentLimits limits, ReloadListener next) {
+    NamedByRules(CurrentLimits limits) {
       this.limits = limits;
-      this.next = next;
     }
 
     @Override
-    public void offered(Instant at, String hash) {
-      next.offered(at, hash);
-    }
-
-    @Override
-    public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
+    public void accept(Limits loaded) {
       List<Requirement> before = declared;
       declared = RuleBook.of(loaded).requirements();
       limits.require(declared);
       limits.release(before);
-      next.loaded(at, loaded, warnings);
-    }
-
-    @Override
-    public void failed(Instant at, List<Problem> problems) {
-      next.failed(at, problems);
-    }
-
-    @Override
-    public void broke(Instant at, Throwable failure) {
-      next.broke(at, failure);
     }
   }
 
   /** Logs each reload of the tokens or the certificates in one line. */
-  static final class CredentialsLog implements ReloadListener {
+  record CredentialsLog(Kind kind, Runnable broken) implements ReloadListener {
 
     private static final Logger log = LoggerFactory.getLogger(CredentialsLog.class);
-
-    private final Kind kind;
-    private final Runnable broken;
-
-    /** Makes a log; {@code broken} counts failures that no content of a file should cause. */
-    CredentialsLog(Kind kind, Runnable broken) {
-      this.kind = kind;
-      this.broken = broken;
-    }
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
@@ -322,9 +286,7 @@ final class ReloadLog implements ReloadListener {
           ReloadLog.list(problems));
     }
 
-    /**
-     * Counts an unexpected failure to read the files. The watcher has already logged the failure.
-     */
+    /** Counts an unexpected failure, which the watcher has logged. */
     @Override
     public void broke(Instant at, Throwable failure) {
       OutOfMemory.report(failure);

@@ -10,7 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.net.HostPort;
-import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
@@ -59,11 +59,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * Requires that every file that the server writes is named by only one setting.
-   *
-   * @throws ConfigException if two settings name the same file; the message names both settings
-   */
+  /** Requires that every file that the server writes is named by only one setting. */
   void requireFilesApart() {
     Map<String, Path> written = new LinkedHashMap<>();
     BiConsumer<String, @Nullable Path> writes =
@@ -136,7 +132,6 @@ public record ServerConfig(
       boolean plaintext,
       boolean open) {
 
-    /** Returns the HTTP door alone, without TLS. */
     public static Doors of(Http http) {
       return new Doors(http, null, null, Settings.of(OverridePolicy.ALLOW), null, false, false);
     }
@@ -160,10 +155,7 @@ public record ServerConfig(
       }
     }
 
-    /**
-     * Whether every caller can have the role {@code admin}: access control checks the role, or all
-     * doors listen only on loopback.
-     */
+    /** Whether every caller can be {@code admin}: by its role, or as all doors are loopback. */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -225,28 +217,19 @@ public record ServerConfig(
       MissingDefault onMissing,
       @Nullable Copy copy) {
 
-    /** The sample limits. */
     public static final Sources SAMPLE = Sources.of(Files.NONE);
 
     public Sources {
       required = List.copyOf(required);
     }
 
-    /**
-     * Returns sources with only files and no required limits. A request for a limit without a
-     * default is refused.
-     */
+    /** Returns sources with only files; a limit without a default is refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
   }
 
-  /**
-   * A file with a copy of the limit files that were last loaded without mistakes.
-   *
-   * @param startsWithLastGood whether a service uses this copy if the limit files have mistakes at
-   *     startup; otherwise the service does not start
-   */
+  /** A copy of the last good limit files, and whether startup may use it. */
   public record Copy(Path file, boolean startsWithLastGood) {}
 
   /**
@@ -265,7 +248,6 @@ public record ServerConfig(
       @Nullable Path rules,
       boolean onRequest) {
 
-    /** No limit files. */
     public static final Files NONE = new Files(null, null, null, null);
 
     /** Returns files whose changes apply at once. */
@@ -289,11 +271,7 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * A database table of overrides, which take precedence over the overrides in the file.
-   *
-   * @param every the interval at which the table is read, more than zero and at most 292 years
-   */
+  /** A table of overrides, which precede the file's, and how often it is read. */
   public record Table(DataSource database, Duration every) {
 
     public Table {
@@ -320,11 +298,6 @@ public record ServerConfig(
       int localAtLeast,
       boolean readyWithoutStore) {
 
-    /**
-     * Checks the settings.
-     *
-     * @throws IllegalArgumentException if there is a snapshot and the store is not memory
-     */
     public Storage {
       onFailureByLimit = Map.copyOf(onFailureByLimit);
       if (snapshot != null && !store.isMemory()) {
@@ -334,7 +307,6 @@ public record ServerConfig(
       }
     }
 
-    /** Makes settings with 1 as the smallest number of servers. */
     public Storage(
         StoreAccess store,
         @Nullable Snapshot snapshot,
@@ -345,15 +317,11 @@ public record ServerConfig(
       this(store, snapshot, tokenKey, onFailure, onFailureByLimit, 1, readyWithoutStore);
     }
 
-    /** Returns the failure rule of a limit. */
     FailureRule ruleOf(String limit) {
       return onFailureByLimit.getOrDefault(limit, onFailure);
     }
 
-    /**
-     * Returns settings without a snapshot, with a random token key. While the store fails, each
-     * request gets an error.
-     */
+    /** Returns settings without a snapshot; while the store fails, requests get errors. */
     public static Storage in(StoreAccess store) {
       return new Storage(store, null, TokenKey.random(), FailureRule.fail(), Map.of(), false);
     }
@@ -401,21 +369,14 @@ public record ServerConfig(
   public record Telemetry(
       boolean topDenied, @Nullable DenialLogFile denialLog, @Nullable OtlpSettings otlp) {
 
-    /** No further telemetry. */
     public static final Telemetry NONE = new Telemetry(false, null);
 
-    /** Makes settings without a log of denials. */
     public Telemetry(boolean topDenied, @Nullable OtlpSettings otlp) {
       this(topDenied, null, otlp);
     }
   }
 
-  /**
-   * The log of denials.
-   *
-   * @param target the file, "-" for standard error
-   * @param showsIds whether the log shows the ids; otherwise it shows their keyed hashes
-   */
+  /** The log of denials: a file, or "-" for standard error, with the ids or their hashes. */
   public record DenialLogFile(String target, boolean showsIds) {
 
     @Nullable Path file() {
@@ -440,9 +401,7 @@ public record ServerConfig(
       this.setting = setting;
     }
 
-    /**
-     * Returns the option of {@code sluice serve} whose value cannot be used, such as {@code store}.
-     */
+    /** Returns the option whose value cannot be used, such as {@code store}. */
     public String setting() {
       return setting;
     }
@@ -453,12 +412,7 @@ public record ServerConfig(
 
     private static final long serialVersionUID = 1;
 
-    /**
-     * Makes the exception.
-     *
-     * @param lacksControl whether access control is missing; true if {@code lacksTls} is false
-     * @param asksForCertificates whether clients may send a certificate but need not
-     */
+    /** Makes the exception; {@code lacksControl} is true if {@code lacksTls} is false. */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
       super(
@@ -489,15 +443,11 @@ public record ServerConfig(
     }
   }
 
-  /**
-   * The limits of a service without limit files. The same limits are in
-   * examples/limits/samples.yml.
-   */
+  /** The limits of a service without limit files, as in examples/limits/samples.yml. */
   public static final class SampleLimits {
 
     private SampleLimits() {}
 
-    /** Returns sample limits with bundled names. */
     public static Limits make() {
       return Limits.builder(BundledNames.catalogue())
           .limit("LoginsPerIPAddress", Quota.per(10, Duration.ofMinutes(1)))

@@ -16,8 +16,8 @@ import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.JsonLines;
-import dev.sluice.server.base.NotReadyException;
 import dev.sluice.server.base.Periodic;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.http.HttpPart.BuildInfo;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.http.HttpPart.ServerState;
@@ -25,7 +25,7 @@ import dev.sluice.server.http.HttpPart.StatsPart;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.otlp.Otlp;
-import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.rls.OpenCalls;
@@ -34,6 +34,7 @@ import dev.sluice.server.service.Door.HttpDoor;
 import dev.sluice.server.service.Door.OpenDoors;
 import dev.sluice.server.service.Door.RespDoor;
 import dev.sluice.server.service.ReloadLog.GenerationMeters;
+import dev.sluice.server.service.ReloadLog.NamedByRules;
 import dev.sluice.server.service.ServerConfig.ConfigException;
 import dev.sluice.server.service.ServerConfig.DenialLogFile;
 import dev.sluice.server.service.ServerConfig.Snapshot;
@@ -45,8 +46,8 @@ import dev.sluice.server.stats.DenialLog;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.RateHistory;
 import dev.sluice.server.stats.TopDenied;
-import dev.sluice.server.tls.EndOfCertificate;
 import dev.sluice.server.tls.TlsFiles;
+import dev.sluice.server.tls.TlsFiles.EndOfCertificate;
 import dev.sluice.server.tls.TlsIdentity;
 import dev.sluice.server.tls.TlsIdentity.Tls;
 import dev.sluice.store.BucketStore;
@@ -156,9 +157,15 @@ public final class Service implements AutoCloseable {
     generations.readBeside(runtime);
     CurrentLimits limits = runtime.limits();
     MetricsPart metrics = new MetricsPart(meters, limits, store);
+    NamedByRules named = new NamedByRules(files.of(Kind.LIMITS));
     ReloadLog reloads =
         new ReloadLog(
-            metrics.metrics(), table.isPresent() ? null : config.sources().files().overrides());
+            metrics.metrics(),
+            table.isPresent() ? null : config.sources().files().overrides(),
+            loaded -> {
+              named.accept(loaded);
+              table.baseChanged();
+            });
     reloads.tellLoaded(files.limitsLoadedAt(Instant.now()));
     table.start(metrics.metrics(), meters);
     started.add(table::close);
@@ -166,8 +173,7 @@ public final class Service implements AutoCloseable {
     TlsFiles tlsFiles = config.doors().tls();
     Tls tls = tlsFiles == null ? null : tls(tlsFiles, files.of(Kind.CERTIFICATES), meters, started);
     Access access = AccessSetup.access(config, files, meters, started);
-    files.watch(
-        generations, access.audit(), table.after(reloads), metrics.metrics()::filesBroke, started);
+    files.watch(generations, access.audit(), reloads, metrics.metrics()::filesBroke, started);
     Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
         .filter(kind -> generations.of(kind).isPresent())
         .forEach(kind -> GenerationMeters.register(generations, kind, meters));
@@ -288,21 +294,14 @@ public final class Service implements AutoCloseable {
     };
   }
 
-  /**
-   * Whether no failure rule denies or fails requests, so that the server stays ready during an
-   * outage of the store. All servers lose the store at the same time, so otherwise no server would
-   * be ready.
-   */
+  /** Whether no rule denies or fails: otherwise an outage would make all servers unready. */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
             Stream.of(storage.onFailure()), storage.onFailureByLimit().values().stream())
         .noneMatch(rule -> rule.equals(FailureRule.fail()) || rule.equals(FailureRule.deny()));
   }
 
-  /**
-   * Starts OpenTelemetry if a receiver is configured; otherwise OpenTelemetry's classes are not
-   * loaded.
-   */
+  /** Starts OpenTelemetry if configured; otherwise its classes are not loaded. */
   private static Part traces(
       ServerConfig config, PrometheusMeterRegistry meters, ShutdownStack started) {
     OtlpSettings settings = config.telemetry().otlp();
@@ -365,10 +364,7 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  /**
-   * Returns the store's address for the status page. Without access control, the page shows only
-   * the scheme, since everybody can read the page.
-   */
+  /** Returns the store's address for the page; only the scheme if everybody can read it. */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
     int schemeEnd = address.indexOf("://");
@@ -397,10 +393,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /**
-   * Requires that the store can count the servers that share it, if a failure rule needs their
-   * number.
-   */
+  /** Refuses a store that cannot count servers, if a failure rule needs their number. */
   private static void requireCounting(Storage storage, BucketStore store) {
     if (store.presence().isEmpty()
         && Stream.concat(
@@ -430,19 +423,12 @@ public final class Service implements AutoCloseable {
     return limiter.build();
   }
 
-  /**
-   * Returns the addresses of the doors, with their actual ports: HTTP first, then the Redis
-   * protocol and gRPC, if configured.
-   */
+  /** Returns the addresses with their actual ports: HTTP, the Redis protocol, gRPC. */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }
 
-  /**
-   * Reads all watched files now, and applies the files of each kind that has no mistake. Returns
-   * whether the files of all kinds were applied. The outcome is written to the log and the audit
-   * log. Blocks on the file system.
-   */
+  /** Reads all files now, and applies kinds without mistakes; returns whether all were. */
   @CanIgnoreReturnValue
   public boolean reload() {
     boolean applied = generations.reload();
@@ -450,28 +436,17 @@ public final class Service implements AutoCloseable {
     return applied;
   }
 
-  /**
-   * Pings the store. Blocks for a round trip.
-   *
-   * @throws dev.sluice.store.StoreException if the store does not answer
-   */
+  /** Pings the store. Blocks for a round trip. */
   public void ping() {
     store.ping();
   }
 
-  /**
-   * Describes the shutdown for people: the number of requests answered during {@link #close}, and
-   * the number of connections cut.
-   */
+  /** Describes the shutdown: requests answered during {@link #close}, and connections cut. */
   public String farewell() {
     return traffic.farewell();
   }
 
-  /**
-   * Stops the service without losing a request. Every door reports that the service is not ready,
-   * answers the requests in flight, and is closed; then the other parts are closed. Later calls do
-   * nothing.
-   */
+  /** Stops without losing a request: first the doors, then the other parts. */
   @Override
   public void close() {
     started.close();
@@ -489,7 +464,6 @@ public final class Service implements AutoCloseable {
 
     private final Deque<Runnable> ends = new ArrayDeque<>();
 
-    /** Adds a task that stops a part. */
     synchronized void add(Runnable end) {
       ends.push(end);
     }
@@ -572,9 +546,7 @@ public final class Service implements AutoCloseable {
       }
     }
 
-    /**
-     * Returns why a file cannot be written. A FileSystemException's own message can be just a path.
-     */
+    /** Returns why a file cannot be written; some messages are just a path. */
     private static String reason(IOException e) {
       return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
     }
@@ -586,7 +558,6 @@ public final class Service implements AutoCloseable {
    */
   static final class RecentCheck implements Runnable {
 
-    /** How long the outcome of a check is reused. */
     static final long RECENT_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
     private final Runnable check;

@@ -20,6 +20,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiFunction;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -27,10 +28,7 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/**
- * The address of a store, with the passwords that are given separately. {@link #toString} shows no
- * password.
- */
+/** A store's address, with separate passwords. {@link #toString} shows no password. */
 public final class StoreAccess {
 
   /** The scheme; the user, perhaps with a password, before the "@"; and the rest of the address. */
@@ -76,15 +74,11 @@ public final class StoreAccess {
     return new StoreAccess(address, password, newPassword);
   }
 
-  /** Whether the store is in the memory of this process. */
   public boolean isMemory() {
     return address.equals(Stores.MEMORY);
   }
 
-  /**
-   * Whether Sentinels report the address of the store's server: the address has the scheme {@code
-   * redis-sentinel}.
-   */
+  /** Whether the address has the scheme {@code redis-sentinel}. */
   public boolean isSentinel() {
     return address.startsWith("redis-sentinel:");
   }
@@ -99,7 +93,6 @@ public final class StoreAccess {
     return clients ? this + " with clock=client" : toString();
   }
 
-  /** Returns the kind of store, for metrics. */
   String kind() {
     Stores.Product kind = Stores.find(this);
     return kind == Stores.Product.POSTGRES || kind == Stores.Product.MARIADB
@@ -162,7 +155,6 @@ public final class StoreAccess {
    */
   public static final class Stores {
 
-    /** The address of the store in this process's memory. */
     public static final String MEMORY = "memory";
 
     private static final List<String> REDIS =
@@ -175,10 +167,7 @@ public final class StoreAccess {
     private static final List<String> KNOWN =
         Stream.concat(Stream.of(MEMORY), SHOWN.stream()).toList();
 
-    /**
-     * How far a replay's clock may go back: the lines of merged logs are not strictly ordered by
-     * time.
-     */
+    /** How far a replay's clock may go back: merged logs are not strictly ordered by time. */
     public static final Duration REPLAY_STEPS_BACK = Duration.ofHours(1);
 
     private static final Duration COLD_START = Duration.ofSeconds(5);
@@ -201,11 +190,7 @@ public final class StoreAccess {
       };
     }
 
-    /**
-     * Checks that a store's address and passwords are valid; opens no store.
-     *
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
-     */
+    /** Checks that a store's address and passwords are valid; opens no store. */
     public static void requireUsable(StoreAccess access) {
       var unused =
           switch (kind(access)) {
@@ -225,9 +210,9 @@ public final class StoreAccess {
     public static BucketStore openForOneAct(StoreAccess access) {
       return switch (kind(access)) {
         case MEMORY -> BucketStore.inMemory();
-        case REDIS -> patientRedis(access).open();
-        case POSTGRES -> patientPostgres(access).open();
-        case MARIADB -> patientMariaDb(access).open();
+        case REDIS -> patient(access, access.builder(), RedisStoreBuilder::timeout).open();
+        case POSTGRES -> patient(access, access.postgres(), PostgresStoreBuilder::timeout).open();
+        case MARIADB -> patient(access, access.mariaDb(), MariaDbStoreBuilder::timeout).open();
       };
     }
 
@@ -240,9 +225,15 @@ public final class StoreAccess {
     public static BucketStore open(StoreAccess access, TimeSource time) {
       return switch (kind(access)) {
         case MEMORY -> MemoryStore.builder().time(time).stepsBackUpTo(REPLAY_STEPS_BACK).build();
-        case REDIS -> patientRedis(access).clock(time).skew(Duration.ZERO).open();
-        case POSTGRES -> patientPostgres(access).clock(time).open();
-        case MARIADB -> patientMariaDb(access).clock(time).open();
+        case REDIS ->
+            patient(access, access.builder(), RedisStoreBuilder::timeout)
+                .clock(time)
+                .skew(Duration.ZERO)
+                .open();
+        case POSTGRES ->
+            patient(access, access.postgres(), PostgresStoreBuilder::timeout).clock(time).open();
+        case MARIADB ->
+            patient(access, access.mariaDb(), MariaDbStoreBuilder::timeout).clock(time).open();
       };
     }
 
@@ -307,11 +298,7 @@ public final class StoreAccess {
       }
     }
 
-    /**
-     * Returns the statements that {@link #create} runs, for the database's command-line client.
-     *
-     * @throws IllegalArgumentException as {@link #create}
-     */
+    /** Returns the statements of {@link #create}, for the database's client. */
     public static String statements(StoreAccess access, @Nullable String role) {
       return switch (kind(access)) {
         case POSTGRES -> access.postgres().statements(role);
@@ -333,19 +320,9 @@ public final class StoreAccess {
       return access.address().contains("?timeout=") || access.address().contains("&timeout=");
     }
 
-    private static RedisStoreBuilder patientRedis(StoreAccess access) {
-      RedisStoreBuilder builder = access.builder();
-      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
-    }
-
-    private static PostgresStoreBuilder patientPostgres(StoreAccess access) {
-      PostgresStoreBuilder builder = access.postgres();
-      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
-    }
-
-    private static MariaDbStoreBuilder patientMariaDb(StoreAccess access) {
-      MariaDbStoreBuilder builder = access.mariaDb();
-      return hasTimeout(access) ? builder : builder.timeout(COLD_START);
+    private static <B> B patient(
+        StoreAccess access, B builder, BiFunction<B, Duration, B> timeout) {
+      return hasTimeout(access) ? builder : timeout.apply(builder, COLD_START);
     }
 
     /**
@@ -367,11 +344,7 @@ public final class StoreAccess {
     }
   }
 
-  /**
-   * Passes events to another observer, for metrics that everybody can read. Replaces a server's
-   * address by a name such as {@code redis-1}; the log shows the address of each name. Thread-safe;
-   * no method blocks.
-   */
+  /** Numbers servers in metrics, which everybody can read; the log has their addresses. */
   static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);

@@ -9,12 +9,10 @@ import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.RefreshListener;
 import dev.sluice.server.admin.RuntimeLimits;
-import dev.sluice.server.base.NotReadyException;
-import dev.sluice.server.base.OutOfMemory;
+import dev.sluice.server.base.FailureLog.OutOfMemory;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.service.ServerConfig.Table;
 import dev.sluice.store.BucketStore;
-import dev.sluice.yaml.Problem;
-import dev.sluice.yaml.ReloadListener;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.MeterRegistry;
 import java.nio.file.Path;
@@ -26,10 +24,7 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
-/**
- * Adds the overrides of a database table, if there is one, to the limits of the files. Thread-safe
- * after {@link #start}.
- */
+/** Adds a table's overrides, if any, to the files' limits. Thread-safe after {@link #start}. */
 final class TableOverrides {
 
   private final @Nullable Table table;
@@ -50,12 +45,10 @@ final class TableOverrides {
     return table != null;
   }
 
-  /** Returns the limits of the files, with the table's overrides. */
   CurrentLimits limits() {
     return limits;
   }
 
-  /** Returns the limits with the overrides and penalties that are set at run time. */
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null
@@ -112,31 +105,13 @@ final class TableOverrides {
         .register(registry);
   }
 
-  /**
-   * Returns a listener that adds the table's overrides to newly loaded files, then calls another.
-   */
-  ReloadListener after(ReloadListener listener) {
+  /** Adds the table's overrides to the newly loaded files. */
+  void baseChanged() {
     OverridesRefresher started = refresher;
-    return new ReloadListener() {
-      @Override
-      public void loaded(Instant at, Limits loaded, List<Problem> warnings) {
-        if (started != null) {
-          started.baseChanged();
-        }
-        tellRuntime();
-        listener.loaded(at, loaded, warnings);
-      }
-
-      @Override
-      public void failed(Instant at, List<Problem> problems) {
-        listener.failed(at, problems);
-      }
-
-      @Override
-      public void broke(Instant at, Throwable failure) {
-        listener.broke(at, failure);
-      }
-    };
+    if (started != null) {
+      started.baseChanged();
+    }
+    tellRuntime();
   }
 
   void requireReady() {

@@ -23,7 +23,6 @@ import org.slf4j.LoggerFactory;
  */
 public final class DenialLog implements AutoCloseable {
 
-  /** The names of the denial log in messages, metrics and threads. */
   public static final LogKind KIND =
       new LogKind("denial log", "sluice.denial.log", "sluice-denials");
 
@@ -44,10 +43,7 @@ public final class DenialLog implements AutoCloseable {
     this.nanoTime = nanoTime;
   }
 
-  /**
-   * Starts a denial log, which writes to {@code lines} and closes {@code lines} at its end. {@code
-   * ids} converts an id to the text that the log shows, such as a hash.
-   */
+  /** Starts a denial log, which writes to {@code lines} and closes {@code lines} at its end. */
   public static DenialLog start(JsonLines lines, UnaryOperator<String> ids) {
     DenialLog started = new DenialLog(lines, ids, System::nanoTime);
     Runnable report = Periodic.task(log, "reporting the denials that were left out", started::tick);
@@ -55,9 +51,7 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /**
-   * The limit that denied a request; without a limit, the rule that matched the request, if any.
-   */
+  /** The limit that denied; without it, the rule that matched, if any. */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
@@ -74,7 +68,6 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Returns the text that the log shows for an id. */
   String shown(String id) {
     return ids.apply(id);
   }
@@ -88,16 +81,11 @@ public final class DenialLog implements AutoCloseable {
   private void leftOut(Source source, long count) {
     if (count > 0) {
       lines.add(
-          json -> {
-            json.writeStringField("at", Instant.now().toString());
-            if (source.rule() != null) {
-              json.writeStringField("rule", JsonLines.shown(source.rule()));
-            }
-            if (source.limit() != null) {
-              json.writeStringField("limit", source.limit());
-            }
-            json.writeNumberField("leftOut", count);
-          });
+          json ->
+              json.put("at", Instant.now())
+                  .put("rule", source.rule() == null ? null : JsonLines.shown(source.rule()))
+                  .put("limit", source.limit())
+                  .put("leftOut", count));
     }
   }
 

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.Decision;
 import dev.sluice.LimiterObserver;
 import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
-import dev.sluice.wire.DecisionWriter;
-import java.io.IOException;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -56,15 +54,11 @@ public final class Denials implements LimiterObserver {
     this.charged = keepsLast ? new TopDenied() : null;
   }
 
-  /** Returns a receiver that discards all denials. */
   public static Denials none() {
     return NONE;
   }
 
-  /**
-   * Returns a receiver that writes denials to {@code log}, unless it is null. With {@code
-   * keepsLast}, the receiver also keeps the last denials of each id, in bounded memory.
-   */
+  /** Returns a receiver that writes denials to {@code log}, unless it is null. */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
   }
@@ -79,19 +73,14 @@ public final class Denials implements LimiterObserver {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /**
-   * Calls a consumer for each id that was charged most, with the limit's name and the canonical id.
-   */
+  /** Passes on the limit and the canonical id of each id that was charged most. */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
     }
   }
 
-  /**
-   * Calls a consumer for each id that was denied recently, with the limit's name and the canonical
-   * id.
-   */
+  /** Passes on the limit and the canonical id of each id that was denied recently. */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
@@ -121,10 +110,7 @@ public final class Denials implements LimiterObserver {
   public record DeniedRequest(
       String door, @Nullable String method, @Nullable String path, @Nullable String rule) {
 
-    /**
-     * Makes a request. Shortens long texts, since clients choose the texts and the server keeps
-     * many of them.
-     */
+    /** Makes a request. */
     public DeniedRequest {
       method = method == null ? null : JsonLines.shown(method);
       path = path == null ? null : JsonLines.shown(path);
@@ -174,32 +160,21 @@ public final class Denials implements LimiterObserver {
       String decidedBy,
       boolean penalized) {
 
-    /** Writes the denial as JSON fields. {@code shownId} is the text to write for the id. */
-    public void write(@Nullable String shownId, JsonGenerator json) throws IOException {
-      json.writeStringField("at", at.toString());
-      json.writeStringField("door", asked.door());
-      writeField("method", asked.method(), json);
-      writeField("path", asked.path(), json);
-      writeField("rule", asked.rule(), json);
+    public void write(@Nullable String shownId, Json json) {
+      json.put("at", at)
+          .put("door", asked.door())
+          .put("method", asked.method())
+          .put("path", asked.path())
+          .put("rule", asked.rule());
       if (limit != null) {
-        json.writeStringField("limit", limit);
-        writeField("id", shownId == null ? null : JsonLines.shown(shownId), json);
-        json.writeNumberField("cost", cost);
+        json.put("limit", limit)
+            .put("id", shownId == null ? null : JsonLines.shown(shownId))
+            .put("cost", cost);
         if (retryInNanos > 0) {
-          DecisionWriter.writeSeconds("retryInSeconds", retryInNanos, json);
+          json.putSeconds("retryInSeconds", retryInNanos);
         }
       }
-      json.writeStringField("decidedBy", decidedBy);
-      if (penalized) {
-        json.writeBooleanField("penalty", true);
-      }
-    }
-
-    private static void writeField(String field, @Nullable String text, JsonGenerator json)
-        throws IOException {
-      if (text != null) {
-        json.writeStringField(field, text);
-      }
+      json.put("decidedBy", decidedBy).put("penalty", penalized ? true : null);
     }
 
     static Denial of(Decision part, Transaction transaction, DeniedRequest asked) {
@@ -215,11 +190,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * Reports each denied transaction of a decision; does nothing if the request was allowed.
-   *
-   * @param asked returns the denied request; called only for a denial
-   */
+  /** Reports each denied transaction of a decision; does nothing if the request was allowed. */
   public void report(Decision decision, Supplier<DeniedRequest> asked) {
     if (isOff() || decision.allowed()) {
       return;
@@ -233,10 +204,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * Reports a request whose cost exceeds the burst of its limit. The transaction's own cost is
-   * ignored.
-   */
+  /** Reports a cost above the burst; the transaction's own cost is ignored. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(
@@ -302,11 +270,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /**
-   * The last denials of each id of a limit: at most {@link #MOST_OF_ONE} for one id, and {@link
-   * #MOST} in total. When the memory is full, the id whose last denial is oldest is removed.
-   * Thread-safe.
-   */
+  /** The last denials of each id; the id whose last denial is oldest is removed. Thread-safe. */
   static final class LastDenials {
 
     static final int MOST_OF_ONE = 10;
@@ -345,7 +309,6 @@ public final class Denials implements LimiterObserver {
       buckets.forEach(bucket -> each.accept(bucket.limit, bucket.id));
     }
 
-    /** Returns the last denials of an id, the newest first. */
     synchronized List<Denial> of(String limit, String id) {
       DeniedBucket bucket = new DeniedBucket(limit, id);
       return byBucket.containsKey(bucket) ? List.copyOf(byBucket.get(bucket)) : List.of();

@@ -82,12 +82,7 @@ public final class RateHistory implements AutoCloseable {
     this(meters, InstantSource.system(), System::nanoTime);
   }
 
-  /**
-   * Makes a history.
-   *
-   * @param time the clock for the times that {@link #degraded} returns
-   * @param nanos a monotonic clock in nanoseconds, for measuring periods
-   */
+  /** Makes a history. */
   RateHistory(MeterRegistry meters, InstantSource time, LongSupplier nanos) {
     this.meters = meters;
     this.time = time;
@@ -186,11 +181,7 @@ public final class RateHistory implements AutoCloseable {
     return series;
   }
 
-  /**
-   * Returns the counts of the last {@link #SECONDS} whole seconds.
-   *
-   * @return the counts of limits with decisions since startup, sorted by name
-   */
+  /** Returns the counts of the last {@link #SECONDS} whole seconds, sorted by name. */
   public synchronized List<Rates> rates(Predicate<String> which) {
     List<Rates> all = new ArrayList<>();
     byLimit.forEach(
@@ -357,10 +348,7 @@ public final class RateHistory implements AutoCloseable {
     }
   }
 
-  /**
-   * The outcome of a spend. An {@link #ALLOWED} spend is also counted under {@link #NEW_BUCKETS} if
-   * it adds a bucket to the store.
-   */
+  /** The outcome of a spend. */
   public enum SpendOutcome {
     /** The spend was allowed. */
     ALLOWED("allowed"),
@@ -379,10 +367,7 @@ public final class RateHistory implements AutoCloseable {
       this.label = label;
     }
 
-    /**
-     * Returns the value of the meter's label {@code decision} for this outcome; empty if the meter
-     * has no such label.
-     */
+    /** Returns the label {@code decision} of the meter; empty if the meter has none. */
     String label() {
       return label;
     }

@@ -29,10 +29,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class TopDenied implements LimiterObserver {
 
-  /**
-   * The length of a counting window. {@link #top} reports the sum of the last complete window and
-   * the current window.
-   */
+  /** The length of a counting window. */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
   /** How many ids {@link #top} returns for a limit at most. */
@@ -46,7 +43,6 @@ public final class TopDenied implements LimiterObserver {
   private final LongSupplier nanoTime;
   private final Map<String, Windows> byLimit = new ConcurrentHashMap<>();
 
-  /** Makes an observer that has counted no denial. */
   public TopDenied() {
     this(System::nanoTime);
   }
@@ -72,7 +68,6 @@ public final class TopDenied implements LimiterObserver {
     }
   }
 
-  /** Adds {@code more} to the count of an id. */
   void count(String limit, String id, long more) {
     Windows known = byLimit.get(limit);
     Windows windows = known == null ? watch(limit) : known;
@@ -87,10 +82,7 @@ public final class TopDenied implements LimiterObserver {
         : byLimit.get(limit);
   }
 
-  /**
-   * Returns the ids that were denied most, by the limit's name, the most denied first. Limits
-   * without denials are missing.
-   */
+  /** Returns the ids denied most by limit, the most denied first; only limits with denials. */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
     byLimit.forEach(
@@ -103,12 +95,7 @@ public final class TopDenied implements LimiterObserver {
     return top;
   }
 
-  /**
-   * The number of denials of an id, as a range.
-   *
-   * @param atLeast the lowest possible number of denials, 0 or more
-   * @param atMost the highest possible number of denials
-   */
+  /** The number of denials of an id, as a range. */
   public record Denied(String id, long atLeast, long atMost) {}
 
   /** The current window of a limit, and the previous window. */
@@ -154,10 +141,7 @@ public final class TopDenied implements LimiterObserver {
           .toList();
     }
 
-    /**
-     * Adds the estimates of the window {@code from} to {@code sums}. An id without a counter in the
-     * window {@code other} can have uncounted denials there.
-     */
+    /** Adds the estimates of the window {@code from} to {@code sums}. */
     private static void addAll(SpaceSaving from, SpaceSaving other, Map<String, Denied> sums) {
       for (Estimate one : from.estimates()) {
         sums.merge(
@@ -221,7 +205,6 @@ public final class TopDenied implements LimiterObserver {
       return counters.size() < capacity ? 0 : smallest().count;
     }
 
-    /** Returns an estimate for each item that has a counter, in any order. */
     List<Estimate> estimates() {
       return counters.values().stream()
           .map(counter -> new Estimate(counter.item, counter.count - counter.error, counter.count))

@@ -47,12 +47,7 @@ public final class PemKey {
 
   private PemKey() {}
 
-  /**
-   * Reads the first RSA or EC key in the content of a PEM file.
-   *
-   * @throws InvalidKeyException if the file has no usable key; the message says what was found and
-   *     what to do
-   */
+  /** Reads the first RSA or EC key in the content of a PEM file. */
   public static PrivateKey read(byte[] pem) throws InvalidKeyException {
     Matcher block = BLOCK.matcher(new String(pem, StandardCharsets.ISO_8859_1));
     if (!block.find()) {

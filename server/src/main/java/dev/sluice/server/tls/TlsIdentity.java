@@ -100,7 +100,6 @@ public final class TlsIdentity {
     return leaf.getNotAfter().toInstant();
   }
 
-  /** Makes the TLS handler for a connection. */
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
     // By default, a TLS handler keeps all network buffers of an incomplete TLS record, each of 512
@@ -113,18 +112,8 @@ public final class TlsIdentity {
    * Encrypts the connections of a port. A connection keeps the certificate that was in use when the
    * client connected. Thread-safe.
    */
-  public static final class Tls {
+  public record Tls(Supplier<TlsIdentity> current) {
 
-    private final Supplier<TlsIdentity> current;
-
-    /**
-     * Makes the TLS of a port. {@code current} returns the certificate in use, and must not block.
-     */
-    public Tls(Supplier<TlsIdentity> current) {
-      this.current = current;
-    }
-
-    /** Returns when the certificate in use expires. */
     public Instant certificateEnd() {
       return current.get().end();
     }
@@ -150,11 +139,7 @@ public final class TlsIdentity {
     }
   }
 
-  /**
-   * Trusts the same client certificates as the JDK. If the JDK refuses a certificate, this class
-   * passes the reason to OpenSSL, the native TLS library. Without a reason, OpenSSL would send the
-   * client the alert "internal error", which looks like a bug of the server. Thread-safe.
-   */
+  /** Trusts the same client certificates as the JDK. */
   static final class ClientTrust extends X509ExtendedTrustManager {
 
     // OpenSSL's codes (x509_vfy.h) for the alerts unknown_ca and unsupported_certificate.

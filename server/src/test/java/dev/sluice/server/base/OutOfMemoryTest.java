@@ -3,6 +3,7 @@ package dev.sluice.server.base;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.server.base.FailureLog.OutOfMemory;
 import io.netty.util.internal.OutOfDirectMemoryError;
 import java.lang.reflect.Constructor;
 import java.nio.ByteBuffer;

@@ -4,13 +4,12 @@ package dev.sluice.server.http;
 import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
-import com.fasterxml.jackson.core.JsonGenerator;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.base.Json;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
-import java.io.IOException;
 import java.lang.ref.WeakReference;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -65,8 +64,8 @@ final class PagedResourceTest {
     }
 
     @Override
-    void write(Entry one, JsonGenerator json) throws IOException {
-      json.writeString(one.id());
+    void write(Entry one, Json json) {
+      json.put("id", one.id());
     }
   }
 
@@ -94,8 +93,10 @@ final class PagedResourceTest {
   @Test
   void entriesBehindThePage_areNotHeld() throws Exception {
     assertThat(page("&most=2"))
-        .isEqualTo("{\"entries\":[\"1000\",\"1001\"],\"next\":\"ApiCallsPerKey/1001\"}");
+        .isEqualTo(
+            "{\"entries\":[{\"id\":\"1000\"},{\"id\":\"1001\"}],\"next\":\"ApiCallsPerKey/1001\"}");
     assertThat(page("&most=2&after=ApiCallsPerKey/1500"))
-        .isEqualTo("{\"entries\":[\"1501\",\"1502\"],\"next\":\"ApiCallsPerKey/1502\"}");
+        .isEqualTo(
+            "{\"entries\":[{\"id\":\"1501\"},{\"id\":\"1502\"}],\"next\":\"ApiCallsPerKey/1502\"}");
   }
 }

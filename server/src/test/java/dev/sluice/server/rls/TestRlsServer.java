@@ -7,7 +7,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;

@@ -10,7 +10,7 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.server.Aside;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.net.HostPort;
-import dev.sluice.server.otlp.OtlpSettings;
+import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;

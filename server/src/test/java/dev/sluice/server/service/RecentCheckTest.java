@@ -5,7 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.server.Aside;
-import dev.sluice.server.base.NotReadyException;
+import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.service.Service.RecentCheck;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;

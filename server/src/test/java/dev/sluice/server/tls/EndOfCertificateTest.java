@@ -4,6 +4,7 @@ package dev.sluice.server.tls;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.base.Periodic;
+import dev.sluice.server.tls.TlsFiles.EndOfCertificate;
 import io.netty.handler.ssl.ClientAuth;
 import java.nio.file.Path;
 import java.time.Clock;

@@ -3,6 +3,7 @@ package dev.sluice.testkit.spring;
 
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.testkit.spring.ForgetBeforeEachTest.ForgetfulStore;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;

@@ -5,6 +5,7 @@ import static dev.sluice.testkit.web.FilterRun.LOCAL;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.testkit.web.FilterProtocol.AbortingClient;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.time.Duration;

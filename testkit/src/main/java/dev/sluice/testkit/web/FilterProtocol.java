@@ -22,4 +22,33 @@ public enum FilterProtocol {
   };
 
   abstract AbortingClient client(FilteredSite site) throws Exception;
+
+  /**
+   * An HTTP client that sends a request without waiting for the response, and can abort the
+   * request.
+   */
+  interface AbortingClient extends AutoCloseable {
+
+    /** Sends a GET request for a path below the application's prefix. */
+    Exchange get(String path) throws Exception;
+
+    /** Sends the header of a POST request. The body of the request never arrives. */
+    Exchange postWithoutBody(String path) throws Exception;
+
+    @Override
+    void close() throws Exception;
+
+    /** A request in flight. */
+    interface Exchange {
+
+      /**
+       * Waits for the status of the response. Returns 0 if the server ends the exchange without a
+       * response.
+       */
+      int status() throws Exception;
+
+      /** Aborts the request: resets the stream, or the connection with HTTP/1.1. */
+      void abort() throws Exception;
+    }
+  }
 }

@@ -12,6 +12,11 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
@@ -28,7 +33,9 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.List;
+import java.util.OptionalLong;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicInteger;
 import org.jspecify.annotations.Nullable;
 
 /** The objects of one test of a filter: a clock, limits, a store that can fail, and the server. */
@@ -205,6 +212,58 @@ final class FilterRun implements AutoCloseable {
       if (act == Act.SPEND && decision.transaction() != null) {
         decisions.add(decision);
       }
+    }
+  }
+
+  /** A group of tests of {@link FilterContract}. */
+  interface FilterRules {
+
+    /** Returns the running test with its clock, its limits and its server. */
+    FilterRun run();
+  }
+
+  /**
+   * A memory store that fails when a test wants it. It fails only in ways that the contract of
+   * stores permits.
+   */
+  static final class BreakableStore implements BucketStore {
+
+    private final BucketStore memory;
+    private final AtomicInteger calls = new AtomicInteger();
+    private volatile int breaksAfter = Integer.MAX_VALUE;
+
+    BreakableStore(TimeSource time) {
+      this.memory = BucketStore.inMemory(time);
+    }
+
+    void breakDown() {
+      breakAfter(0);
+    }
+
+    /** Lets {@code more} further calls succeed, and all calls after them fail. */
+    void breakAfter(int more) {
+      breaksAfter = calls.get() + more;
+    }
+
+    void repair() {
+      breaksAfter = Integer.MAX_VALUE;
+    }
+
+    int calls() {
+      return calls.get();
+    }
+
+    @Override
+    public OptionalLong nowNanos() {
+      return memory.nowNanos();
+    }
+
+    @Override
+    public List<Reading> charge(List<Charge> charges) {
+      if (calls.incrementAndGet() > breaksAfter) {
+        throw new StoreException("the store is broken, as the test wants");
+      }
+      return memory.charge(charges);
     }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.web;
 
+import dev.sluice.testkit.web.FilterProtocol.AbortingClient;
 import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.InputStreamReader;

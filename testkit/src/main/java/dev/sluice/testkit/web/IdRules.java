@@ -5,6 +5,7 @@ import static dev.sluice.testkit.web.FilterRun.LOCAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.testkit.web.FilterRun.FilterRules;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import dev.sluice.web.WebRequest;

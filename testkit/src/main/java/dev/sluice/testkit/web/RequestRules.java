@@ -4,6 +4,7 @@ package dev.sluice.testkit.web;
 import static dev.sluice.testkit.web.FilterRun.LOCAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.web.FilterRun.FilterRules;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.ProxyHeader;

@@ -4,6 +4,7 @@ package dev.sluice.testkit.web;
 import static dev.sluice.testkit.web.FilterRun.LOCAL;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.testkit.web.FilterRun.FilterRules;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.util.List;
