@@ -30,8 +30,8 @@ import org.springframework.test.context.junit.jupiter.SpringExtension;
  * }</pre>
  *
  * <p>{@link AutoConfigureSluice} describes the limits, the buckets and the clock. Add the other
- * beans that a component needs as in any Spring test: with {@code @Import}, {@code
- * @TestConfiguration} or a mock bean.
+ * beans that a component needs as in any Spring test: with {@code @Import},
+ * {@code @TestConfiguration} or a mock bean.
  */
 @Target(ElementType.TYPE)
 @Retention(RetentionPolicy.RUNTIME)
