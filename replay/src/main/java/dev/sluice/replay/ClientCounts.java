@@ -61,6 +61,13 @@ final class ClientCounts {
     return client;
   }
 
+  /**
+   * Reads the count of a client, so that the processor fetches it early. The result is not used.
+   */
+  long touch(int client) {
+    return client < 0 ? 0 : requests[client];
+  }
+
   void count(int client, boolean isDenied, boolean wasServed, boolean otherDenies) {
     requests[client]++;
     if (isDenied || otherDenies) {

@@ -20,6 +20,9 @@ final class LogEntry {
   private byte[] bytes = new byte[512]; // at least PADDING bytes longer than the line
   private int length;
   private long atNanos;
+  private long status = -1;
+  private int[] hashed = {}; // the columns from which the hash was computed
+  private long hash;
 
   LogEntry(LogFormat format) {
     this.format = format;
@@ -123,5 +126,28 @@ final class LogEntry {
 
   void at(long newAtNanos) {
     this.atNanos = newAtNanos;
+  }
+
+  /** Returns the response status; -1 if the line has none. */
+  long status() {
+    return status;
+  }
+
+  void status(long newStatus) {
+    this.status = newStatus;
+  }
+
+  /** Computes the hash of the values of some columns, for {@link #hash(int[])}. */
+  void hashBy(int[] columns) {
+    this.hash = LogRequest.Key.hash(this, columns);
+    this.hashed = columns;
+  }
+
+  /** Returns the hash of the values of some columns. */
+  long hash(int[] columns) {
+    if (hashed != columns) {
+      hashBy(columns);
+    }
+    return hash;
   }
 }

@@ -56,6 +56,8 @@ abstract class LogFormat {
   private int timesOf = -1;
   private int time = -1;
   private int date = -1;
+  private int status = -1;
+  private volatile int[] hashed = {}; // the columns that identify lines with the same charges
   private Headings headings = new Headings();
 
   LogFormat(String name, ZoneId zone) {
@@ -204,6 +206,11 @@ abstract class LogFormat {
     int unused = column(wanted);
   }
 
+  /** Sets the columns from whose values the format computes the hash of each further line. */
+  final void hashBy(int[] columns) {
+    this.hashed = columns;
+  }
+
   /** Declares that no further columns will be declared. */
   void seal() {}
 
@@ -271,6 +278,8 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
+    entry.hashBy(hashed);
+    entry.status(entry.number(status));
     return at != TimeText.NONE && at >= earliestNanos();
   }
 
@@ -284,6 +293,7 @@ abstract class LogFormat {
       timesOf = columns();
       time = column("time");
       date = column("date");
+      status = column("status");
     }
     // If the date and the time stand in two columns, they are in UTC.
     if (date >= 0 && entry.has(date) && entry.has(time)) {

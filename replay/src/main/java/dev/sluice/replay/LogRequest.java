@@ -201,6 +201,9 @@ final class LogRequest implements WebRequest {
     private static final VarHandle SIZE =
         MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
+    // The key of a line without a value in the only column.
+    private static final byte[] ABSENT = {-1};
+
     private Key() {}
 
     static long hash(LogEntry entry, int[] columns) {
@@ -225,8 +228,18 @@ final class LogRequest implements WebRequest {
       return product ^ (product >>> 32);
     }
 
-    /** Returns the key of a line: a copy of the values, with the size of each value before it. */
+    /**
+     * Returns the key of a line: a copy of the values, with the size of each value before it. With
+     * only one column, the key is the value without its size. Such a key often equals the id of the
+     * bucket, so that both can be the same array.
+     */
     static byte[] of(LogEntry entry, int[] columns) {
+      if (columns.length == 1) {
+        int column = columns[0];
+        return entry.has(column)
+            ? Arrays.copyOfRange(entry.bytes(), entry.start(column), entry.end(column))
+            : ABSENT;
+      }
       int length = 0;
       for (int column : columns) {
         length += Integer.BYTES + Math.max(0, size(entry, column));
@@ -247,6 +260,14 @@ final class LogRequest implements WebRequest {
 
     /** Returns whether a line has the same values as a key. */
     static boolean is(byte[] key, LogEntry entry, int[] columns) {
+      if (columns.length == 1) {
+        int column = columns[0];
+        return entry.has(column)
+            ? key != ABSENT
+                && Arrays.equals(
+                    key, 0, key.length, entry.bytes(), entry.start(column), entry.end(column))
+            : key == ABSENT;
+      }
       int at = 0;
       for (int column : columns) {
         int size = size(entry, column);

@@ -40,7 +40,8 @@ import org.jspecify.annotations.Nullable;
  * updated only for lines that are not in the table, since all other lines are already counted in
  * the sets. With many clients, most of the time is spent waiting for memory. So each step handles a
  * group of lines, and also reads the memory that the next step needs. The processor then fetches
- * this memory for many lines at the same time.
+ * this memory for many lines at the same time. The reader computes the hash and the status of a
+ * line while the line is still in the processor's cache.
  */
 /** Runs a {@link Replay} once. Not thread-safe; blocks if the streams block. */
 final class ReplayRun {
@@ -86,7 +87,6 @@ final class ReplayRun {
   private final @Nullable Side other;
   private final @Nullable Transaction watched;
   private final LogEntry[] entries = new LogEntry[GROUP];
-  private final long[] answers = new long[GROUP];
   private final long[] hashes = new long[GROUP];
   private final @Nullable Known[] likely = new @Nullable Known[GROUP];
   private final Known[] found = new Known[GROUP];
@@ -238,15 +238,12 @@ final class ReplayRun {
   }
 
   private void decide(LogEntry[] batch, int from, int to) {
-    int status = reader.format().column("status"); // a heading can have added this column
     int kept = 0;
     for (int i = from; i < to; i++) {
-      long answered = batch[i].number(status);
-      if (!options.skipped.isEmpty() && options.skipped.contains((int) answered)) {
+      if (!options.skipped.isEmpty() && options.skipped.contains((int) batch[i].status())) {
         skipped++;
       } else {
-        answers[kept] = answered;
-        hashes[kept] = LogRequest.Key.hash(batch[i], columns);
+        hashes[kept] = batch[i].hash(columns);
         entries[kept++] = batch[i];
       }
     }
@@ -255,21 +252,22 @@ final class ReplayRun {
     }
     for (int i = 0; i < kept; i++) {
       Known one = likely[i];
-      unusedSum += one == null ? 0 : one.key.length + one.base.touch();
+      unusedSum +=
+          one == null ? 0 : one.key.length + one.base.utf8Id.length + clients.touch(one.client);
     }
     int[] hashed = columns;
     for (int i = 0; i < kept; i++) {
       found[i] = known(entries[i], columns == hashed ? likely[i] : null);
     }
     for (int i = 0; i < kept; i++) {
-      decide(entries[i], answers[i], found[i]);
+      decide(entries[i], found[i]);
     }
   }
 
-  private void decide(LogEntry entry, long answered, Known line) {
+  private void decide(LogEntry entry, Known line) {
     long at = entry.atNanos();
     read++;
-    Outcome outcome = line.base.outcome();
+    Outcome outcome = line.base.outcome;
     // A rule can have no charges, so only a request without a count is a mistake.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
@@ -281,7 +279,7 @@ final class ReplayRun {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(outcome);
-    tooCostly += outcome == Outcome.DENIED && !line.base.together().isEmpty() ? 1 : 0;
+    tooCostly += outcome == Outcome.DENIED && !line.base.together.isEmpty() ? 1 : 0;
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
@@ -306,7 +304,8 @@ final class ReplayRun {
     int client = numbered(line, isDenied);
     tally(line.base, decision, isDenied, client);
     if (client >= 0) {
-      clients.count(client, isDenied, answered > 0 && answered < FAILED_FROM, otherDenies);
+      boolean wasServed = entry.status() > 0 && entry.status() < FAILED_FROM;
+      clients.count(client, isDenied, wasServed, otherDenies);
     }
     time.add(at, isDenied, otherDenies, client);
     if (isWatched) {
@@ -315,7 +314,7 @@ final class ReplayRun {
     if (isDenied) {
       deniedRequests++;
       if (options.denials != null) {
-        options.denials.accept(denial(entry, line, decision, answered));
+        options.denials.accept(denial(entry, line, decision));
       }
     }
   }
@@ -330,17 +329,15 @@ final class ReplayRun {
   }
 
   private static boolean isDenied(Charges charges, @Nullable Decision decision) {
-    return charges.outcome() == Outcome.DENIED || (decision != null && decision.denied());
+    return charges.outcome == Outcome.DENIED || (decision != null && decision.denied());
   }
 
   private static void tally(
       Charges charges, @Nullable Decision decision, boolean isDenied, int client) {
-    for (Tally tally : charges.tallies()) {
-      tally.requests++;
-    }
+    charges.countRequest();
     if (isDenied) {
       if (decision == null) {
-        charges.tallies().get(0).deny(0, client);
+        charges.tallies.get(0).deny(0, client);
       } else {
         Side.decisive(charges, decision).deny(decision.retryInNanos(), client);
       }
@@ -364,7 +361,7 @@ final class ReplayRun {
       return likely;
     }
     // An earlier line of the group can have the same values, or can have added a column.
-    Known now = withHash(LogRequest.Key.hash(entry, columns));
+    Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
 
@@ -381,9 +378,12 @@ final class ReplayRun {
     long hash = Sketch.hash(name.getBytes(StandardCharsets.UTF_8));
     if (request.used().cardinality() != columns.length) {
       columns = request.used().stream().toArray();
+      reader.format().hashBy(columns);
       forgetAll(); // the stored keys have fewer columns
     }
-    Known made = new Known(LogRequest.Key.of(entry, columns), name, ofBase, ofOther);
+    byte[] key = LogRequest.Key.of(entry, columns);
+    Known made =
+        new Known(Arrays.equals(key, ofBase.utf8Id) ? ofBase.utf8Id : key, name, ofBase, ofOther);
     made.isElsewhere =
         options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;
@@ -392,7 +392,7 @@ final class ReplayRun {
     }
     made.isWatched =
         watched != null
-            && ofBase.together().stream()
+            && ofBase.together.stream()
                 .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
     if (!made.isElsewhere) {
       made.client = clients.number(name);
@@ -401,7 +401,7 @@ final class ReplayRun {
         other.see(ofOther, made.client, hash);
       }
     }
-    remember(made, LogRequest.Key.hash(entry, columns));
+    remember(made, entry.hash(columns));
     return made;
   }
 
@@ -436,14 +436,14 @@ final class ReplayRun {
    * sender.
    */
   private String owner(Charges ofBase, @Nullable Charges ofOther, String sender) {
-    List<Transaction> all = new ArrayList<>(ofBase.together());
+    List<Transaction> all = new ArrayList<>(ofBase.together);
     if (ofOther != null) {
-      all.addAll(ofOther.together());
+      all.addAll(ofOther.together);
     }
     for (Transaction one : all) {
       Transaction first = all.get(0);
       if (!one.id().equals(first.id())) {
-        int rule = ofBase.tallies().isEmpty() ? 0 : ofBase.tallies().get(0).line;
+        int rule = ofBase.tallies.isEmpty() ? 0 : ofBase.tallies.get(0).line;
         throw new LogException(
             "%s charges a request to different ids, %s of %s and %s of %s; such a request belongs to no single shard"
                 .formatted(
@@ -509,12 +509,12 @@ final class ReplayRun {
             entry.atNanos(),
             line.name,
             request.requestLine(),
-            entry.number(reader.format().column("status")),
+            entry.status(),
             levelBefore,
             level(),
             denial != null
                 ? Side.decisive(line.base, denial).limit + quota(denial)
-                : isDenied(line.base, null) ? line.base.tallies().get(0).limit : "",
+                : isDenied(line.base, null) ? line.base.tallies.get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
   }
 
@@ -527,11 +527,9 @@ final class ReplayRun {
         : " (%s per %s)".formatted(quota.count(), GoDuration.shortened(quota.period()));
   }
 
-  private Replay.Denial denial(
-      LogEntry entry, Known line, @Nullable Decision decision, long answered) {
+  private Replay.Denial denial(LogEntry entry, Known line, @Nullable Decision decision) {
     request.show(entry);
-    Tally tally =
-        decision == null ? line.base.tallies().get(0) : Side.decisive(line.base, decision);
+    Tally tally = decision == null ? line.base.tallies.get(0) : Side.decisive(line.base, decision);
     var transaction = decision == null ? null : decision.transaction();
     return new Replay.Denial(
         entry.atNanos(),
@@ -540,9 +538,9 @@ final class ReplayRun {
         tally.limit,
         transaction != null
             ? transaction.id()
-            : line.base.together().stream().findFirst().map(Transaction::id).orElse(""),
+            : line.base.together.stream().findFirst().map(Transaction::id).orElse(""),
         request.requestLine(),
-        answered,
+        entry.status(),
         decision == null ? 0 : decision.retryInNanos());
   }
 

@@ -44,6 +44,7 @@ import org.jspecify.annotations.Nullable;
 final class Side {
 
   private static final String FIELD = "field:";
+  private static final byte[] NO_ID = {};
 
   /** What the rules determine for a request before a limit decides it. */
   enum Outcome {
@@ -57,55 +58,61 @@ final class Side {
     UNUSABLE
   }
 
-  /**
-   * The charges of a request.
-   *
-   * @param together the transactions that decide, followed by the transactions in shadow; if a cost
-   *     is above the burst, only the transaction with this cost
-   * @param tallies the tallies of the transactions, followed by the tallies of limits in shadow
-   *     whose cost is above the burst; if the rules deny the request, the first tally counts the
-   *     denial
-   * @param trials the number of transactions in shadow
-   * @param single the only transaction that decides; null if there are several or none
-   */
-  record Charges(
-      Outcome outcome,
-      List<Transaction> together,
-      List<Tally> tallies,
-      int trials,
-      @Nullable Single single) {
+  /** The charges of a request. */
+  static final class Charges {
+
+    final Outcome outcome;
 
     /**
-     * Reads the fields that a decision needs, so that the processor fetches them early. The result
-     * is not used.
+     * The transactions that decide, followed by the transactions in shadow; if a cost is above the
+     * burst, only the transaction with this cost.
      */
-    int touch() {
-      return single == null ? trials : single.utf8Id.length;
+    final List<Transaction> together;
+
+    /**
+     * The tallies of the transactions, followed by the tallies of limits in shadow whose cost is
+     * above the burst; if the rules deny the request, the first tally counts the denial.
+     */
+    final List<Tally> tallies;
+
+    private final int trials; // the number of transactions in shadow
+    // If one transaction with one quota decides, and nothing is in shadow, its fields stand here,
+    // so
+    // that a decision reads few objects.
+    private final @Nullable Limit onlyLimit;
+    private final @Nullable Tally onlyTally;
+    private final long cost;
+    final byte[] utf8Id; // empty unless there is an only limit
+
+    private Charges(
+        Outcome outcome,
+        List<Transaction> together,
+        List<Tally> tallies,
+        int trials,
+        @Nullable Limit onlyLimit) {
+      this.outcome = outcome;
+      this.together = together;
+      this.tallies = tallies;
+      this.trials = trials;
+      this.onlyLimit = onlyLimit;
+      this.onlyTally = onlyLimit == null ? null : tallies.get(0);
+      this.cost = onlyLimit == null ? 0 : together.get(0).cost();
+      this.utf8Id =
+          onlyLimit == null ? NO_ID : together.get(0).id().getBytes(StandardCharsets.UTF_8);
     }
 
     private static Charges of(Outcome outcome, List<Tally> tallies) {
       return new Charges(outcome, List.of(), tallies, 0, null);
     }
-  }
 
-  /** A transaction in the form that a limiter can decide fastest. */
-  static final class Single {
-
-    private final Limit limit;
-    private final String id;
-    private final byte[] utf8Id;
-    private final long cost;
-
-    Single(Limit limit, String id, long cost) {
-      this.limit = limit;
-      this.id = id;
-      this.utf8Id = id.getBytes(StandardCharsets.UTF_8);
-      this.cost = cost;
-    }
-
-    /** Spends the cost. Returns null if the request is allowed, otherwise the denial. */
-    @Nullable Decision spend() {
-      return limit.trySpendUtf8(utf8Id, cost) ? null : limit.check(id, cost);
+    void countRequest() {
+      if (onlyTally != null) {
+        onlyTally.requests++;
+        return;
+      }
+      for (Tally tally : tallies) {
+        tally.requests++;
+      }
     }
   }
 
@@ -354,14 +361,9 @@ final class Side {
         List.copyOf(all),
         List.copyOf(theirs),
         trials.size(),
-        enforced.size() == 1 ? single(enforced.get(0)) : null);
-  }
-
-  private @Nullable Single single(Transaction transaction) {
-    return transaction.quota() == null
-        ? null
-        : new Single(
-            limiter.limit(transaction.name().name()), transaction.id(), transaction.cost());
+        enforced.size() == 1 && theirs.size() == 1 && enforced.get(0).quota() != null
+            ? limiter.limit(enforced.get(0).name().name())
+            : null);
   }
 
   private Tally tally(int line, String limit, boolean shadow) {
@@ -371,7 +373,7 @@ final class Side {
 
   /** Adds a client to the clients of each limit in the charges. */
   void see(Charges charges, int client, long hash) {
-    for (Tally tally : charges.tallies()) {
+    for (Tally tally : charges.tallies) {
       tally.sketch.add(hash);
       if (client >= 0) {
         tally.clients.set(client);
@@ -384,12 +386,18 @@ final class Side {
    * it. {@code client} is called only if a limit in shadow denies the request.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
-    if (charges.outcome() == Outcome.DENIED) {
+    Limit limit = charges.onlyLimit;
+    if (limit != null) {
+      return limit.trySpendUtf8(charges.utf8Id, charges.cost)
+          ? null
+          : limit.check(charges.together.get(0).id(), charges.cost);
+    }
+    if (charges.outcome == Outcome.DENIED) {
       return null;
     }
-    List<Transaction> all = charges.together();
-    List<Tally> theirs = charges.tallies();
-    int enforced = all.size() - charges.trials();
+    List<Transaction> all = charges.together;
+    List<Tally> theirs = charges.tallies;
+    int enforced = all.size() - charges.trials;
     for (int i = enforced; i < all.size(); i++) {
       Decision trial = limiter.spend(all.get(i));
       if (trial.denied()) {
@@ -399,20 +407,16 @@ final class Side {
     for (int i = all.size(); i < theirs.size(); i++) {
       theirs.get(i).deny(0, client.getAsInt());
     }
-    Single single = charges.single();
-    if (single != null) {
-      return single.spend();
-    }
     return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
   }
 
   static Tally decisive(Charges charges, Decision decision) {
-    for (int i = 0; i < charges.together().size(); i++) {
+    for (int i = 0; i < charges.together.size(); i++) {
       Transaction decided = decision.transaction();
-      if (decided != null && charges.together().get(i).bucketKey().equals(decided.bucketKey())) {
-        return charges.tallies().get(i);
+      if (decided != null && charges.together.get(i).bucketKey().equals(decided.bucketKey())) {
+        return charges.tallies.get(i);
       }
     }
-    return charges.tallies().get(0);
+    return charges.tallies.get(0);
   }
 }
