@@ -16,7 +16,7 @@ final class Spin {
   private static final int BEFORE_YIELDING = 64;
   private static final int BEFORE_PARKING = 128;
   private static final long SHORTEST_PARK_NANOS = 20_000;
-  // How often a caller's wait doubles; the longest wait is about 1 ms.
+  // How many times a caller's wait doubles at most; the longest wait is about 1 ms.
   private static final int LONGEST = 6;
 
   private Spin() {}

@@ -178,7 +178,8 @@ class TableRoomTest {
     }
     assertThatThrownBy(() -> table.restore(place(0), 5, NOW + 1, NOW))
         .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("more buckets in one line than the hash can put there");
+        .hasMessageContaining(
+            "more buckets in one line of the table than the hash function can place there");
     assertThat(segment(table, 0).tryLock()).isTrue();
   }
 
