@@ -178,7 +178,7 @@ class DeclaredInPlaceTest {
   void fieldOfADeclaration_withoutId_isAMistake() {
     assertThat(lint("ApiCallsPerKey: {burst: 1, count: 1, period: 1m, message: no}"))
         .containsExactly(
-            "1:59: found the field message, expected it where ApiCallsPerKey is declared (the line \"id: string\" here would declare it)");
+            "1:59: found the field message without the field id, expected it in the entry that declares ApiCallsPerKey (the line \"id: string\" here would declare it)");
   }
 
   @Test
