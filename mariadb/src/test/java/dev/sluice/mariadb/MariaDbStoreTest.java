@@ -224,7 +224,7 @@ final class MariaDbStoreTest {
             () ->
                 MariaDbStore.builder(database.source(user)).clock(() -> 1).timeout(PATIENT).open())
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("procedures, " + user + "@")
+        .hasMessageContaining("the user " + user + "@")
         .hasMessageContaining(" cannot call the procedures of this version: sluice_decide_v1; run");
   }
 
