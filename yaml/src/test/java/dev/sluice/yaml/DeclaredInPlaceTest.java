@@ -239,7 +239,7 @@ class DeclaredInPlaceTest {
         .singleElement()
         .asString()
         .startsWith("1:1: ")
-        .contains("the buckets of trials begin with \"shadow-\"; give the limit a number");
+        .contains("the bucket keys of trials begin with \"shadow-\"; give the limit a number");
     assertThat(lint("shadow-Own: {id: string, number: 7, burst: 1, count: 1, period: 1m}"))
         .isEmpty();
   }

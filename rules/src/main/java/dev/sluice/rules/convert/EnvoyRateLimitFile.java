@@ -246,7 +246,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (shadow && rate != null && rate.isNothing()) {
         problems.warning(
             fields.at("shadow_mode"),
-            "a limit of 0 requests with shadow_mode is written as unlimited, so the requests that it would deny are not counted");
+            "shadow_mode with a limit of 0 requests is converted to unlimited, so the requests that this limit would deny are not counted");
       }
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
