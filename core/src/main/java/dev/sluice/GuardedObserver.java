@@ -108,7 +108,10 @@ final class GuardedObserver implements LimiterObserver {
   private void tell(Throwable failure) {
     try {
       if (!told.getAndSet(true)) {
-        LOG.log(Level.WARNING, "an observer of the limiter failed; logged once", failure);
+        LOG.log(
+            Level.WARNING,
+            "an observer of the limiter threw an exception; further exceptions of observers are not logged",
+            failure);
       }
     } catch (Throwable e) {
       // The log failed as well, so the failure cannot be reported.

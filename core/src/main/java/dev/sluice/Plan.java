@@ -78,9 +78,9 @@ record Plan(
       if (!maxWait.isZero() && transaction.name().longestWait().isZero()) {
         throw new InvalidRequestException(
             Field.MAX_WAIT,
-            "callers are not allowed to wait for %s; declare its longest wait with LimitName.builder(…).longestWait(…)"
+            "callers are not allowed to wait for tokens of %s; declare the limit's longest wait with LimitName.builder(…).longestWait(…)"
                     .formatted(transaction.name())
-                + " or longestWait in its limit file, in every process that shares its buckets");
+                + " or longestWait in the limit file, in every process that shares the limit's buckets");
       }
     }
     return of(limits, Act.SPEND, asked, nanos(maxWait), true);

@@ -644,7 +644,7 @@ public final class Reservation implements AutoCloseable {
       if (cost != null && cost == 0 && !allowsZero) {
         throw new InvalidRequestException(
             Field.COST,
-            "cost of %s: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing"
+            "cost of %s: found 0, expected 1 or more; if the call cost nothing, set allowZero"
                 .formatted(limit));
       }
       return cost;

@@ -168,7 +168,8 @@ final class GuardedObserverTest {
     assertThat(lines)
         .allSatisfy(
             line -> {
-              assertThat(line.getMessage()).startsWith("an observer of the limiter failed");
+              assertThat(line.getMessage())
+                  .startsWith("an observer of the limiter threw an exception");
               assertThat(line.getThrown()).hasMessage("metrics");
             });
   }

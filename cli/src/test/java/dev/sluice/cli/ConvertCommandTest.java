@@ -108,7 +108,7 @@ final class ConvertCommandTest {
         convert(GOOD + "  - {key: a, rate_limit: {unit: day, requests_per_unit: 1, name: N!}}\n");
     assertThat(run.out())
         .contains(
-            "config.yaml:8:66: note: the limit \"N!\" is N_ in the files: a name is a letter");
+            "config.yaml:8:66: note: the limit \"N!\" is named N_ in the converted files: a name is a letter");
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(out().resolve("rules.yml")).exists();
   }

@@ -42,7 +42,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   public Effect {
     if (op == Op.SPEND_UP_TO && (untilNanos <= 0 || incrementNanos < untilNanos)) {
       throw new IllegalArgumentException(
-          "found an increment of %s ns and an emission interval of %s ns, expected one token or more"
+          "found an increment of %s ns and an emission interval of %s ns, expected an interval > 0 and an increment that is not smaller"
               .formatted(incrementNanos, untilNanos));
     }
   }

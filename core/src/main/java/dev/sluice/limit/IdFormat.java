@@ -113,7 +113,7 @@ public interface IdFormat {
     }
     if (text.length() > MAX_LENGTH) {
       throw new InvalidIdException(
-          "the id has %s characters, expected %s of at most %s"
+          "the id has %s characters, expected %s of at most %s characters"
               .formatted(text.length(), expected, MAX_LENGTH));
     }
   }

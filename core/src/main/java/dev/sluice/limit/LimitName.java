@@ -387,7 +387,7 @@ public final class LimitName {
       }
       if (number == 0 && name.startsWith(START_OF_TRIALS)) {
         throw new IllegalArgumentException(
-            "name: found %s, but the buckets of trials begin with \"%s\"; give the limit a number, or choose another name"
+            "name: found %s, but the bucket keys of trials begin with \"%s\"; give the limit a number, or choose another name"
                 .formatted(SafeText.quote(name), START_OF_TRIALS));
       }
       this.number = number;

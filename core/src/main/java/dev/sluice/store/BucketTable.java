@@ -150,7 +150,7 @@ final class BucketTable {
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
           throw new IllegalArgumentException(
-              "more buckets in one line than the hash can put there");
+              "more buckets in one line of the table than the hash function can place there");
         }
       } finally {
         segment.unlock();
@@ -412,8 +412,8 @@ final class BucketTable {
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, cleaner.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
       throw new UnchargedException(
-          "the memory store has no slot for a bucket: too many keys share its line of slots, as if"
-              + " somebody who knows the store's hash had chosen them");
+          "the memory store has no slot for a bucket: too many keys share the line of slots of this bucket, as if"
+              + " somebody who knows the store's hash function had chosen the keys");
     }
   }
 

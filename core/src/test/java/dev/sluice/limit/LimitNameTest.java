@@ -64,7 +64,7 @@ class LimitNameTest {
     assertThatThrownBy(() -> LimitName.builder("shadow-Calls"))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessage(
-            "name: found \"shadow-Calls\", but the buckets of trials begin with \"shadow-\";"
+            "name: found \"shadow-Calls\", but the bucket keys of trials begin with \"shadow-\";"
                 + " give the limit a number, or choose another name");
     assertThat(LimitName.builder(7, "shadow-Calls").build().bucketKey("a")).isEqualTo("7:a");
     assertThat(LimitName.builder("shadow").build().bucketKey("a")).isEqualTo("shadow:a");

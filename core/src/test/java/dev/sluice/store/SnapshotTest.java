@@ -247,7 +247,8 @@ class SnapshotTest {
     Files.write(file, forged.array());
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
-        .hasMessageContaining("found more buckets in one line than the hash can put there")
+        .hasMessageContaining(
+            "found more buckets in one line of the table than the hash function can place there")
         .hasMessageContaining("nothing was restored");
   }
 

@@ -37,15 +37,15 @@ import java.util.stream.Stream;
 /** The algorithms that can be compared. Each has a name for the command line. */
 public enum Algorithm {
   /** A counter that starts with the first request and expires one window later. */
-  TIME_BUCKET("time-bucket", "a counter that expires"),
+  TIME_BUCKET("time-bucket", "a counter that expires after the period"),
   /** A bucket that a background process drains at intervals. */
-  LEAKY_BUCKET("leaky-bucket", "a bucket that a process drains"),
+  LEAKY_BUCKET("leaky-bucket", "a bucket that a background process drains"),
   /** Sluice's own limiter. */
   GCRA("gcra", "Sluice's own limiter"),
   /** A list of the requests that were admitted within the last window. */
-  SLIDING_LOG("sliding-log", "a list of the times of all requests"),
+  SLIDING_LOG("sliding-log", "a list of the times of admitted requests"),
   /** Two counters of fixed windows. The older counter counts less and less. */
-  SLIDING_COUNTER("sliding-counter", "two counters, the older counts less and less");
+  SLIDING_COUNTER("sliding-counter", "two counters, of which the older one counts less and less");
 
   private static final String ALL = "all";
 

@@ -231,7 +231,7 @@ public final class ClientGroup {
             chance);
     if (behaviour.candidates() * manyClients() > MOST_CANDIDATES) {
       throw new IllegalArgumentException(
-          "rate: at the rate of noon, the group would send more than %s requests in the run; lower the rate or make the run shorter"
+          "rate: at its rate at noon, the highest rate of the day, the group would send more than %s requests in the run; lower the rate or make the run shorter"
               .formatted(MOST_CANDIDATES));
     }
     return behaviour;

@@ -50,7 +50,7 @@ final class Conclusion {
 
   private String nothingNotable() {
     if (results.size() == 1) {
-      return "Nothing to compare with.";
+      return "There is only one result, so there is nothing to compare.";
     }
     // WRONGLY_DENIED is left out, since a separate sentence reports it.
     boolean allTheSame =
@@ -58,15 +58,15 @@ final class Conclusion {
             .filter(measure -> measure != Measure.WRONGLY_DENIED)
             .allMatch(measure -> results.stream().map(measure::of).distinct().count() == 1);
     return allTheSame
-        ? "With this traffic, all of them have the same figures."
-        : "No lockout, peak or number of requests differs threefold; see the table.";
+        ? "With this traffic, all results have the same figures."
+        : "The lockouts, peaks and numbers of requests do not differ by a factor of 3; see the table.";
   }
 
   private Optional<String> neverServed() {
     return sentence(
         contrast(RunResult::clientsNeverServed, 1),
         first ->
-            "With %s %s of %s clients %s never served"
+            "With %s, %s of %s clients %s never served"
                 .formatted(
                     first.label(),
                     Format.whole(first.value()),
@@ -172,7 +172,8 @@ final class Conclusion {
   /**
    * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
    * in the list is at least {@code times} times worse than the next. A subject that is too similar
-   * is left out. If only one subject remains, the list is empty.
+   * is left out. If neither the worst nor the best subject differs from Sluice's limiter by this
+   * factor, the list is empty.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

@@ -251,7 +251,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   public List<String> lines(List<Result> results) {
     List<String> lines = new ArrayList<>();
     lines.add(
-        "calls of 0.5 to 82 s that cost 494 tokens in the mean and at most 4,096, at %s times the limit %s, %s, seed %s"
+        "calls of 0.5 to 82 s that cost 494 tokens on average and at most 4,096, at %s times the limit %s, %s, seed %s"
             .formatted(
                 Format.brief(demand),
                 Format.quota(quota),

@@ -156,7 +156,7 @@ final class ClientGroupTest {
         "diurnal:swing=2 | swing: found \"2\", expected a number from 0 to 1 such as 0.5",
         "diurnal:swing=NaN | swing: found \"NaN\", expected a number from 0 to 1 such as 0.5",
         "diurnal:day=0s | day: found \"0s\", expected a duration > 0 such as 500ms",
-        "diurnal:rate=1000000000/1s,day=87600h,swing=1 | rate: at the rate of noon, the group would send more than 200000000 requests in the run; lower the rate or make the run shorter",
+        "diurnal:rate=1000000000/1s,day=87600h,swing=1 | rate: at its rate at noon, the highest rate of the day, the group would send more than 200000000 requests in the run; lower the rate or make the run shorter",
         "rogue:start=soon | start: found \"soon\", expected a duration such as 0s or 10m",
         "retry-storm:jitter=-1 | jitter: found \"-1\", expected a number from 0 to 1000 such as 0.5",
       })

@@ -44,7 +44,7 @@ final class ConclusionTest {
 
     assertThat(Conclusion.of(outcomes))
         .isEqualTo(
-            "With gcra 81 of 200 clients are never served, with time-bucket none."
+            "With gcra, 81 of 200 clients are never served, with time-bucket none."
                 + " With gcra the clients send 1,929 requests, with time-bucket 300.");
     assertThat(Report.admittedChart(outcomes).text())
         .contains("time-bucket: locked out 1 h", "gcra: 81 never served");
@@ -93,12 +93,13 @@ final class ConclusionTest {
     assertThat(
             Conclusion.of(
                 FourHours.run("steady", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA)))
-        .isEqualTo("With this traffic, all of them have the same figures.");
+        .isEqualTo("With this traffic, all results have the same figures.");
     assertThat(
             Conclusion.of(
                 FourHours.run("crowd", Drip.HEALTHY, Algorithm.LEAKY_BUCKET, Algorithm.GCRA)))
-        .isEqualTo("No lockout, peak or number of requests differs threefold; see the table.");
+        .isEqualTo(
+            "The lockouts, peaks and numbers of requests do not differ by a factor of 3; see the table.");
     assertThat(Conclusion.of(FourHours.run("steady", Drip.HEALTHY, Algorithm.GCRA)))
-        .isEqualTo("Nothing to compare with.");
+        .isEqualTo("There is only one result, so there is nothing to compare.");
   }
 }

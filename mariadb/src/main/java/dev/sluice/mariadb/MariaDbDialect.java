@@ -141,7 +141,7 @@ final class MariaDbDialect implements SqlDialect {
       lacking.removeAll(found == null ? List.of() : List.of(found.split(",")));
       return lacking.isEmpty()
           ? null
-          : "of this version's procedures, %s lacks %s; run `sluice store create` with --role %s, or MariaDbStore.create"
+          : "the user %s cannot call the procedures of this version: %s; run `sluice store create` with --role %s, or MariaDbStore.create"
               .formatted(user, String.join(", ", lacking), user);
     }
   }

@@ -68,9 +68,10 @@ final class MariaDbStoreTest {
     database.execute("DROP PROCEDURE sluice_charge_v1");
     assertThatThrownBy(() -> builder().open())
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("of this version's procedures, root@")
+        .hasMessageContaining("the user root@")
         .hasMessageContaining(
-            " lacks sluice_charge_v1; run `sluice store create` with --role root@")
+            " cannot call the procedures of this version: sluice_charge_v1; run `sluice store create`"
+                + " with --role root@")
         .hasMessageContaining("MariaDbStore.create");
   }
 
@@ -223,8 +224,8 @@ final class MariaDbStoreTest {
             () ->
                 MariaDbStore.builder(database.source(user)).clock(() -> 1).timeout(PATIENT).open())
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("procedures, " + user + "@")
-        .hasMessageContaining(" lacks sluice_decide_v1; run");
+        .hasMessageContaining("the user " + user + "@")
+        .hasMessageContaining(" cannot call the procedures of this version: sluice_decide_v1; run");
   }
 
   /** In the order of the charges, and also while another transaction has the row. */

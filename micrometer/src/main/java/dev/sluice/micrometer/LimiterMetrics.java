@@ -108,11 +108,13 @@ public final class LimiterMetrics implements LimiterObserver {
     this.overrides = new LoadMeters(registry, "ratelimits.overrides", "overrides");
     this.filesBroken =
         Counter.builder("ratelimits.limit.files.broken")
-            .description("Polls of the limit files that failed for a reason other than the files")
+            .description(
+                "Checks of the limit files that failed for a reason other than a mistake in the files")
             .register(registry);
     this.settledEarly =
         Counter.builder("ratelimits.reservations.settled.early")
-            .description("Reservations that stay spent, since too many reservations are open")
+            .description(
+                "Reservations whose tokens stay spent, since too many reservations were open")
             .register(registry);
     this.settlementsLost =
         Counter.builder("ratelimits.reservations.settlements.lost")

@@ -122,7 +122,12 @@ public final class StoreMetrics implements BucketStore.Observer {
       this.changes =
           ofEach(
               State.class,
-              to -> counter("changes", "How often a server was marked down or up", "state", to));
+              to ->
+                  counter(
+                      "changes",
+                      "Number of times that a server was marked down or up",
+                      "state",
+                      to));
       this.batches =
           DistributionSummary.builder(prefix + "call.batches")
               .description("Number of callers that shared a call")

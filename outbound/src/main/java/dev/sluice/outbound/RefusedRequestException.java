@@ -19,7 +19,7 @@ public final class RefusedRequestException extends IOException {
   }
 
   /**
-   * Returns the wait that would have been necessary.
+   * Returns how long the request would have had to wait before it could be sent.
    *
    * @return a positive duration
    */

@@ -36,12 +36,12 @@ final class BadRowLog {
             row ->
                 LOG.log(
                     Level.WARNING,
-                    "left out a row of the table of {0}, {1}: {2}",
+                    "ignored an invalid row of the table of {0}, {1}: {2}",
                     content,
                     SafeText.quote(row.bucketKey()),
                     row.message()));
     if (bad.size() > MOST_ROWS) {
-      LOG.log(Level.WARNING, "left out {0} more rows", bad.size() - MOST_ROWS);
+      LOG.log(Level.WARNING, "ignored {0} more invalid rows", bad.size() - MOST_ROWS);
     }
   }
 }

@@ -125,7 +125,7 @@ final class PostgresDialect implements SqlDialect {
               forbidden,
               clock == null
                   ? "run `sluice store create` with --role, or PostgresStore.create with this role"
-                  : "only the owner of the functions can use another clock than the database's clock");
+                  : "only the owner of the functions can use a clock other than the database's clock");
     }
     return null;
   }

@@ -143,7 +143,9 @@ final class PenaltiesTableTest {
       assertThat(table.load(NAMES, NOW)).containsExactly(holds);
       assertThat(logged.lines())
           .hasSize(5)
-          .allMatch(line -> line.startsWith("WARNING left out a row of the table of penalties, \""))
+          .allMatch(
+              line ->
+                  line.startsWith("WARNING ignored an invalid row of the table of penalties, \""))
           .anyMatch(line -> line.contains("canonical form \"101:ann:2001:db8::1\""))
           .anyMatch(line -> line.contains("limit_number: found 77"));
     }

@@ -467,7 +467,7 @@ final class PostgresStoreTest {
       }
       assertThatThrownBy(() -> PostgresStore.builder(as).clock(() -> 1).timeout(PATIENT).open())
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("only the owner of the functions can use another clock");
+          .hasMessageContaining("only the owner of the functions can use a clock other than");
     } finally {
       execute("DROP OWNED BY " + role);
       execute("DROP ROLE " + role);

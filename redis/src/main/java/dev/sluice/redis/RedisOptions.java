@@ -91,7 +91,7 @@ final class RedisOptions {
       RedisOption.duration(Duration.ZERO, HOUR)
           .reader(text -> text.equals("off") ? Duration.ZERO : GoDuration.parse(text))
           .values("up to 1h, off")
-          .option("denials", "1s", "longest time to remember a denial, with one server");
+          .option("denials", "1s", "longest time to remember a denial; single server only");
 
   static final RedisOption<Integer> QUEUE =
       RedisOption.atLeastOne()
@@ -316,7 +316,7 @@ final class RedisOptions {
     boolean isSpread = uri.kind() == Kind.CLUSTER || uri.kind() == Kind.RING;
     if (isSpread && prefix.contains("{")) {
       throw new IllegalArgumentException(
-          "found a prefix with \"{\" (%s), expected a prefix without: the text in the first braces of"
+          "found a prefix with \"{\" (%s), expected a prefix without \"{\": the text in the first braces of"
                   .formatted(prefix)
               + " a key selects the server, so one server would get all buckets");
     }

@@ -107,7 +107,7 @@ public final class Breaker {
   private void tellDown(String reason) {
     String when =
         onTrial
-            ? "again, since the first call after it answered a probe failed"
+            ? "again, since the first call after the successful probe failed"
             : maxFailures == 1 ? "after a failure" : "after " + maxFailures + " failures in a row";
     // The observer is called before the log, since logging can be slow.
     observer.changed(server, State.DOWN, reason);

@@ -27,7 +27,10 @@ final class GuardedObserver implements BucketStore.Observer {
 
   private void logOnce(Throwable failure) {
     if (!told.getAndSet(true)) {
-      log.log(Level.WARNING, "an observer of the store failed; logged once", failure);
+      log.log(
+          Level.WARNING,
+          "an observer of the store threw an exception; further exceptions of observers are not logged",
+          failure);
     }
   }
 

@@ -163,7 +163,8 @@ public final class RemoteStore implements BucketStore {
   }
 
   private List<Reading> charge(List<Charge> charges, Tentative tentative, long until) {
-    requireThreadThatMayWait("charge()", "call chargeAsync() in what is chained to a stage");
+    requireThreadThatMayWait(
+        "charge()", "call chargeAsync() in a function that is chained to a stage");
     return await(ask(charges, tentative, until), ChargeOutcome.ofSent(charges), until);
   }
 

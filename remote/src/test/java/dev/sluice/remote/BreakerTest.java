@@ -132,7 +132,7 @@ final class BreakerTest {
             there + " answers again, and is called again",
             "marked "
                 + there
-                + " down again, since the first call after it answered a probe failed: no answer");
+                + " down again, since the first call after the successful probe failed: no answer");
   }
 
   @Test
@@ -215,7 +215,7 @@ final class BreakerTest {
             "marked " + there + " down after a failure: no answer",
             "marked "
                 + there
-                + " down again, since the first call after it answered a probe failed: no answer");
+                + " down again, since the first call after the successful probe failed: no answer");
   }
 
   @Test

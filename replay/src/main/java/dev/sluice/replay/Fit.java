@@ -296,7 +296,7 @@ public final class Fit implements Demands {
                 limit));
     if (attacked) {
       lines.add(
-          "# This share ignores the requests of the attack. %s sent half of them."
+          "# This share ignores the requests of the attack. %s sent half of these requests."
               .formatted(Words.counted(heavyClients(), "heavy client")));
     }
     lines.add("#");

@@ -74,7 +74,7 @@ public final class LevelOverTime implements Consumer<Step> {
   }
 
   String summary() {
-    return "%s charged to the bucket, %s of them denied; it holds at most %s."
+    return "%s charged to the bucket, %s of them denied; the bucket holds at most %s."
         .formatted(
             Words.counted(requests, "request"),
             Words.whole(denied),

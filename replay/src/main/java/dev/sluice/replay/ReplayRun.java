@@ -268,7 +268,9 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome;
-    // A rule can have no charges, so only a request without a count is a mistake.
+    // With rules, a request without charges is correct, since a rule can be unlimited. With counts,
+    // such a request lacks the values that the counts need. If all requests lack values, the replay
+    // fails.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {

@@ -57,14 +57,15 @@ public final class ReplayText {
       text.append(" in shard %s of %s".formatted(shard.number(), shard.of()));
     }
     if (log.skipped() > 0) {
-      text.append(", %s left out by status".formatted(Words.whole(log.skipped())));
+      text.append(", %s skipped because of the status".formatted(Words.whole(log.skipped())));
     }
     if (found.mostLateNanos() > 0) {
-      text.append("; out of order by at most %s".formatted(Words.duration(found.mostLateNanos())));
+      text.append(
+          "; lines out of order by at most %s".formatted(Words.duration(found.mostLateNanos())));
     }
     if (found.late() > 0) {
       text.append(
-          "; %s later than the window, decided at the time of the line before them"
+          "; %s later than --window allows, decided at the time of the line before them"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();

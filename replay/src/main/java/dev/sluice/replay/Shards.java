@@ -67,7 +67,7 @@ public final class Shards {
       String of = files.values().iterator().next();
       if (Objects.requireNonNull(first.shard()).of() != shard.of()) {
         throw new LogException(
-            "%s: found a shard of %s, but %s is one of %s"
+            "%s: found one of %s shards, but %s is one of %s shards"
                 .formatted(file, shard.of(), of, Objects.requireNonNull(first.shard()).of()));
       }
       if (!sameLog(first.log(), result.log())

@@ -54,7 +54,10 @@ final class Side {
     NO_RULE,
     /** The matching rule denies all of its requests, or the cost is above the burst. */
     DENIED,
-    /** The matching rule cannot use the request. A server would reply 400. */
+    /**
+     * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
+     * has too many interpretations. A server would reply 400.
+     */
     UNUSABLE
   }
 

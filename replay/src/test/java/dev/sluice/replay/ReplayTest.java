@@ -846,7 +846,7 @@ final class ReplayTest {
     assertTrue(page.contains("<h2>Tokens in Logins of &lt;b&gt;</h2>"), page);
     assertTrue(
         page.contains(
-            "%s charged to the bucket, %s of them denied; it holds at most 3 tokens."
+            "%s charged to the bucket, %s of them denied; the bucket holds at most 3 tokens."
                 .formatted(Words.counted(size, "request"), Words.whole(result.totals().denied()))),
         page);
     assertTrue(page.contains("<polyline class=\"level\" points=\"60.0,10.0 60.0,"), page);

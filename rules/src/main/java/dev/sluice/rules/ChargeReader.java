@@ -150,7 +150,7 @@ final class ChargeReader<C> {
         if (fields.find(field) != null) {
           problems.mistake(
               fields.at(field),
-              "found the field %s, expected none: only descriptors report the end of a request"
+              "found the field %s in a rule for requests, expected it only in a rule for descriptors: only descriptors report the end of a request"
                   .formatted(field));
         }
       }
@@ -184,12 +184,12 @@ final class ChargeReader<C> {
     if (fields.find("cost") instanceof Node.Scalar cost && cost.text().matches("0+")) {
       problems.mistake(
           cost,
-          "found cost 0 beside by, expected a cost of 1 or more: 0 reserves and settles nothing");
+          "found cost 0 in a rule with the field by, expected 1 or more: a cost of 0 reserves no tokens");
     }
     if (excess == Excess.DRAIN || excess == Excess.DEBT) {
       problems.mistake(
           fields.at("excess"),
-          "found excess beside by, expected one or the other: a rule with by reserves tokens before the response");
+          "found the fields excess and by, expected only one of them: a rule with the field by reserves tokens before the response");
     }
   }
 
@@ -286,7 +286,7 @@ final class ChargeReader<C> {
     if (node != null && !ofDescriptors) {
       problems.mistake(
           fields.at("excess"),
-          "found the field excess, expected none: requests are charged before they run");
+          "found the field excess in a rule for requests, expected it only in a rule for descriptors: a request is charged before it runs");
       return null;
     }
     String text = Values.text(node, "reject, drain or debt", problems);

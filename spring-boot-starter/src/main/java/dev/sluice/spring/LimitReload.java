@@ -73,7 +73,12 @@ final class LimitReload implements AutoCloseable {
 
     @Override
     public void failed(Instant at, List<Problem> problems) {
-      problems.forEach(problem -> LOG.log(Level.ERROR, "the limits do not change: {0}", problem));
+      problems.forEach(
+          problem ->
+              LOG.log(
+                  Level.ERROR,
+                  "the limits could not be reloaded, and the current limits stay in force: {0}",
+                  problem));
       if (meters != null) {
         meters.failed(problems.size());
       }

@@ -49,8 +49,8 @@ final class LimitSource {
     if (properties.rules() != null && properties.files().isEmpty()) {
       throw new SluiceConfigurationException(
           List.of("sluice.rules: found a rule book without files of limits"),
-          "Name the files with the limits of the rules (sluice.files.*): they are read, and"
-              + " replaced, together.");
+          "Name the limit files for the rules (sluice.files.*). The rules and the limit files are"
+              + " always read and replaced together.");
     }
   }
 

@@ -122,7 +122,8 @@ final class MethodParser {
       }
     }
     if (fallbacks.size() > 1) {
-      problem("found the fallbacks %s, expected one for the method".formatted(fallbacks));
+      problem(
+          "found the fallbacks %s, expected only one fallback for the method".formatted(fallbacks));
     }
     Fallback fallback = fallbacks.size() == 1 ? fallback(fallbacks.iterator().next()) : null;
     return problems.size() > before ? null : new RateLimitedMethod(method, kind, spends, fallback);

@@ -230,7 +230,7 @@ final class RateLimitedCall {
       if (spend.quota() != null && one.coverage().isMissing()) {
         throw failed(
             name,
-            "found null, expected a quota: no limit file has one for this limit",
+            "found null, expected a quota, since no default is configured for this limit",
             null,
             limiter.observer());
       }

@@ -201,7 +201,11 @@ class SluiceAutoConfiguration {
         : "redis";
   }
 
-  /** Finds the kind of a database; connects only if both modules are on the class path. */
+  /**
+   * Returns whether the application's only DataSource is PostgreSQL or MariaDB. Asks the database
+   * only if both sluice-postgres and sluice-mariadb are on the class path; otherwise, and if there
+   * is no such DataSource, the modules on the class path decide.
+   */
   private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
     DataSource source = sources.getIfUnique();
     if (source == null || !hasStore(MARIADB) || !hasStore(POSTGRES)) {

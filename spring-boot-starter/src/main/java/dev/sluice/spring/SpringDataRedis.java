@@ -163,7 +163,7 @@ final class SpringDataRedis {
       throw new SluiceConfigurationException(
           List.of(
               PREFIX + ".masterreplica: found a list of servers, which does not name the master"),
-          "Buckets are in the master: set sluice.store to its address, such as"
+          "The buckets are stored in the master: set sluice.store to its address, such as"
               + " redis://host:6379/0, or to an address of Sentinel, which follows a new master.");
     }
     if (url != null) {

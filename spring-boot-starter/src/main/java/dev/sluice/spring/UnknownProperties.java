@@ -122,7 +122,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
                           "%s%s: found an element of a list, but the element before it is missing"
                               .formatted(property.getName(), place(property))));
           action =
-              "Write the whole list, from %s[0] on: a profile or a variable replaces all of its elements."
+              "Write the whole list, from %s[0] on: a profile or an environment variable always replaces the whole list."
                   .formatted(name);
         }
       } else {

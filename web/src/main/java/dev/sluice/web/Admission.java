@@ -132,7 +132,7 @@ public final class Admission {
   public void cost(long tokens) {
     if (tokens < 1) {
       throw new IllegalArgumentException(
-          "cost: found %s, expected 1 or more; for requests that cost nothing, use a rule that does not count their statuses"
+          "cost: found %s, expected 1 or more; if responses with some status are to cost nothing, exclude the status in the rule, with countAllBut(STATUS)"
               .formatted(tokens));
     }
     Ending known;

@@ -44,7 +44,8 @@ record QuotaSource(
   }
 
   private static <T> CompletionStage<T> stage(@Nullable CompletionStage<T> returned) {
-    return Objects.requireNonNull(returned, "the function returned null, expected a stage");
+    return Objects.requireNonNull(
+        returned, "the function that supplies the quota returned null, expected a CompletionStage");
   }
 
   private static @Nullable List<Quota> list(@Nullable Quota quota) {

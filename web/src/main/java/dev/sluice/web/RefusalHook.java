@@ -43,7 +43,8 @@ public interface RefusalHook {
     return (request, decision, prepared) -> {
       try {
         return Objects.requireNonNull(
-            refuse(request, decision, prepared), "the hook returned null, expected a response");
+            refuse(request, decision, prepared),
+            "the application's hook for refused requests returned null, expected a response");
       } catch (Exception e) {
         log.failed("the application's hook for refused requests failed", e);
         return prepared;

@@ -158,7 +158,7 @@ public final class RequestFacts {
       Set<String> overrides = methodOverride ? overrides() : Set.of();
       if (all.size() * (1 + overrides.size()) > MOST_READINGS) {
         throw new UnusableRequestException(
-            "the request has too many method overrides and too many interpretations of its path");
+            "the request has too many combinations of method overrides and interpretations of its path");
       }
       each = all.size() == 1 && overrides.isEmpty() ? List.of(this) : readings(all, overrides);
       readings = each;

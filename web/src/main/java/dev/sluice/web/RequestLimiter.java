@@ -151,7 +151,7 @@ public final class RequestLimiter implements AutoCloseable {
             made.leaveSpent(); // the caller cancelled
           }
         });
-    // If the caller cancels the admission, cancels the charge.
+    // If the caller cancels the admission, the charge is cancelled too.
     Stages.onEnd(admission, (made, failure) -> spent.cancel(false));
   }
 

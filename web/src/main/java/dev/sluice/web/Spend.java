@@ -113,7 +113,7 @@ record Spend(
     if (ofLimits == null || (supplied != null && ofLimits.coverage().isMissing())) {
       throw new QuotaFailedException(
           name,
-          "found null, expected a quota, since the limits have no quota for this limit",
+          "found null, expected a quota, since no default is configured for this limit",
           null);
     }
     return ofLimits;

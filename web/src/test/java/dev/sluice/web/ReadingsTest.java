@@ -86,7 +86,7 @@ final class ReadingsTest {
     assertThatThrownBy(facts::readings)
         .isInstanceOf(UnusableRequestException.class)
         .hasMessage(
-            "the request has too many method overrides and too many interpretations of its path");
+            "the request has too many combinations of method overrides and interpretations of its path");
   }
 
   @Test

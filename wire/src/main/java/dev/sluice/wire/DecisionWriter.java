@@ -14,7 +14,10 @@ import java.util.List;
 import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
-/** Writes decisions and quotas as JSON. Blocks while the target blocks. */
+/**
+ * Writes decisions and quotas as JSON. A method that writes blocks while the output of its {@code
+ * JsonGenerator} blocks.
+ */
 public final class DecisionWriter {
 
   private DecisionWriter() {}

@@ -69,7 +69,7 @@ final class DefaultsReader {
           if (!last.isEmpty() && (last.size() > 1 || now.size() > 1) && hasOtherKeys(last, now)) {
             problems.warning(
                 Objects.requireNonNull(keys.get(name)),
-                "the periods of the quotas of %s change: a bucket belongs to a period, so some buckets become full once, or continue with the tokens of another period's bucket"
+                "the periods of the quotas of %s change: a bucket belongs to one period, so some buckets start full, and others start with the tokens of the bucket of another period"
                     .formatted(name));
           }
         });
@@ -196,7 +196,8 @@ final class DefaultsReader {
                 : "";
         problems.mistakeWithoutText(
             value,
-            "found the field %s, expected it where %s is declared%s".formatted(field, name, how));
+            "found the field %s without the field id, expected it in the entry that declares %s%s"
+                .formatted(field, name, how));
       }
     }
   }

@@ -467,8 +467,8 @@ public final class LimitFiles {
       }
       if (copy != null && !attached.isEmpty()) {
         throw new IllegalStateException(
-            "attached files may be secret, so they cannot be combined with a copy; remove one of"
-                + " the two");
+            "attached files can contain secrets, so they cannot be combined with a copy; do not call"
+                + " both attach and copy");
       }
       return new LimitFiles(this);
     }

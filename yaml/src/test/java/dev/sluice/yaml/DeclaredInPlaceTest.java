@@ -178,7 +178,7 @@ class DeclaredInPlaceTest {
   void fieldOfADeclaration_withoutId_isAMistake() {
     assertThat(lint("ApiCallsPerKey: {burst: 1, count: 1, period: 1m, message: no}"))
         .containsExactly(
-            "1:59: found the field message, expected it where ApiCallsPerKey is declared (the line \"id: string\" here would declare it)");
+            "1:59: found the field message without the field id, expected it in the entry that declares ApiCallsPerKey (the line \"id: string\" here would declare it)");
   }
 
   @Test
@@ -239,7 +239,7 @@ class DeclaredInPlaceTest {
         .singleElement()
         .asString()
         .startsWith("1:1: ")
-        .contains("the buckets of trials begin with \"shadow-\"; give the limit a number");
+        .contains("the bucket keys of trials begin with \"shadow-\"; give the limit a number");
     assertThat(lint("shadow-Own: {id: string, number: 7, burst: 1, count: 1, period: 1m}"))
         .isEmpty();
   }

@@ -126,7 +126,7 @@ public final class Fleet implements AutoCloseable {
         refused = true;
         LOG.log(
             Level.WARNING,
-            "this process cannot announce itself to the others: {0}; retrying",
+            "this process cannot announce itself to the other processes: {0}; retrying",
             e.getMessage());
       }
       return;
@@ -224,7 +224,11 @@ public final class Fleet implements AutoCloseable {
     try {
       var unused = own.list().announce(own.self(), Duration.ZERO);
     } catch (StoreException e) {
-      LOG.log(Level.DEBUG, "this process stays on the list for " + LASTS, e);
+      LOG.log(
+          Level.DEBUG,
+          "this process could not remove itself from the list of processes; its entry expires after "
+              + LASTS,
+          e);
     }
   }
 }

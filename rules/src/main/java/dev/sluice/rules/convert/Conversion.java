@@ -79,7 +79,7 @@ public record Conversion(
     /** Formats a note in the format of compilers: {@code file:line:column: note: message}. */
     @Override
     public String toString() {
-      return "%s:%s:%s: note: the limit %s is %s in the files: %s"
+      return "%s:%s:%s: note: the limit %s is named %s in the converted files: %s"
           .formatted(file, line, column, SafeText.quote(from), to, why);
     }
   }
@@ -199,7 +199,7 @@ public record Conversion(
           head
               + (limits.isEmpty()
                   ? "{}\n"
-                  : "# Names are part of bucket keys: never change one.\n" + limits));
+                  : "# Names are part of bucket keys: never change a name.\n" + limits));
       if (!overrides.isEmpty()) {
         files.put("overrides.yml", head + overrides);
       }

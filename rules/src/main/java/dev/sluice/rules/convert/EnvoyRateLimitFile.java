@@ -246,7 +246,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       if (shadow && rate != null && rate.isNothing()) {
         problems.warning(
             fields.at("shadow_mode"),
-            "shadow_mode of 0 requests is written as unlimited: its denials are not counted");
+            "shadow_mode with a limit of 0 requests is converted to unlimited, so the requests that this limit would deny are not counted");
       }
       if (flag(fields, "quota_mode", problems)) {
         problems.warning(
@@ -268,7 +268,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       for (String name : List.of("detailed_metric", "value_to_metric")) {
         if (flag(fields, name, problems)) {
           problems.warning(
-              fields.at(name), name + " is not converted: Sluice uses no values as metric labels");
+              fields.at(name),
+              name + " is not converted: Sluice does not use descriptor values as metric labels");
         }
       }
       if (fields.find("metadata") != null) {

@@ -487,10 +487,10 @@ final class ConversionTest {
     Conversion one = conversion(config);
     assertThat(one.renamed().stream().map(ConversionTest::shown))
         .containsExactly(
-            "4:24: note: the limit \"a\\\"b\" is a_b in the files: " + FORM,
-            "6:24: note: the limit \"N!\" is N_ in the files: " + FORM,
-            "8:24: note: the limit \"N?\" is N__2 in the files: " + FORM,
-            "12:24: note: the limit \"same\" is same_2 in the files: another limit has that name");
+            "4:24: note: the limit \"a\\\"b\" is named a_b in the converted files: " + FORM,
+            "6:24: note: the limit \"N!\" is named N_ in the converted files: " + FORM,
+            "8:24: note: the limit \"N?\" is named N__2 in the converted files: " + FORM,
+            "12:24: note: the limit \"same\" is named same_2 in the converted files: another limit has that name");
     Conversion both = conversion(Map.of("config.yaml", config, "other.yaml", other));
     assertThat(both.renamed().stream().map(Renaming::to))
         .containsExactly("a_b", "N_", "N__2", "edge.same", "edge.same_2", "mesh.same");

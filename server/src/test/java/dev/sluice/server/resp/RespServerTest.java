@@ -267,7 +267,7 @@ final class RespServerTest {
     assertThat(client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0"))
         .isEqualTo(
             new Failure(
-                "ERR cost of LoginsPerIPAddress: found 0, expected 1 or more; allowZero allows 0, for a call that really cost nothing"));
+                "ERR cost of LoginsPerIPAddress: found 0, expected 1 or more; if the call cost nothing, set allowZero"));
 
     Map<?, ?> settled =
         (Map<?, ?>) client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0", "allowzero");
