@@ -70,11 +70,11 @@ class DryRunOnRedisTest {
       }
       redis.command("SET", "shop:another program", "x");
       assertThat(dryRun(redis, LIMITS.replace("burst: 20", "burst: 10")))
-          .contains("of 300 buckets looked at in the store, 3 deny now, and 7 would, newly ")
+          .contains("of 300 buckets read from the store, 3 deny now, and 7 would, newly ")
           .contains("CallsPerId of id3", "CallsPerId of id6")
           .doesNotContain("CallsPerId of id2,", "CallsPerId of id7");
       assertThat(dryRun(redis, LIMITS.replace("burst: 20", "burst: 40")))
-          .contains("of 300 buckets looked at in the store, 3 deny now, and 0 would");
+          .contains("of 300 buckets read from the store, 3 deny now, and 0 would");
     }
   }
 }

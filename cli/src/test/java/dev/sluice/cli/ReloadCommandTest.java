@@ -309,7 +309,7 @@ class ReloadCommandTest {
   void rollbackWithoutAnEarlierGeneration_isRefused() {
     Cli none = Cli.run("rollback", "--server", url);
     assertThat(none.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(none.err()).contains("no earlier generation is kept");
+    assertThat(none.err()).contains("the server keeps no earlier generation");
   }
 
   @Test

@@ -373,7 +373,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private static void addUnasked(
       String what, LimitName name, @Nullable String doubt, Set<String> found) {
     if (doubt != null) {
-      found.add("%s of %s affects no request of the rules: %s".formatted(what, name, doubt));
+      found.add("%s of %s affects no request that a rule charges: %s".formatted(what, name, doubt));
     }
   }
 

@@ -111,7 +111,7 @@ public final class JsonLines implements AutoCloseable {
       opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new IOException(
-          "it does not answer (given up after %s s); if it is a pipe, start its reader first"
+          "it could not be opened within %s s; if it is a pipe, start its reader first"
               .formatted(OPEN_SECONDS),
           e);
     } catch (ExecutionException e) {

@@ -181,7 +181,7 @@ final class DecisionStream {
   private static Fault notRead() {
     return Fault.ofStatus(
         HttpStatus.REQUEST_TIMEOUT,
-        "the answers were not read in time; up to %s lines from this one on may have been decided"
+        "the client did not read the answers in time; up to %s lines, beginning with this one, may have been decided"
             .formatted(MOST_UNREAD));
   }
 

@@ -199,7 +199,7 @@ class ReloadResource extends Resource {
               ? ofKept(denials::forEachLast, "denied last", with)
                   + "; "
                   + ofKept(denials::forEachCharged, "charged most", with)
-              : "ids denied last and charged most are not kept; start the server with --top-denied";
+              : "the server does not keep the ids that were denied last or charged most; start the server with --top-denied";
       return kept + "; " + ofStored(with);
     }
 
@@ -224,7 +224,7 @@ class ReloadResource extends Resource {
           return "this store cannot list its buckets, so other ids were not checked";
         }
         Counts counts = count(asked(keys.get(), with));
-        return "of %s buckets looked at in the store, %s deny now, and %s would%s"
+        return "of %s buckets read from the store, %s deny now, and %s would%s"
             .formatted(
                 counts.looked,
                 counts.now,
@@ -233,8 +233,8 @@ class ReloadResource extends Resource {
                     ? ""
                     : ", newly " + String.join(", ", counts.fresh));
       } catch (StoreException | CompletionException e) {
-        log.warn("a dry run could not look at the store's buckets: {}", e.getMessage());
-        return "the store's buckets could not be looked at; the server's log has the cause";
+        log.warn("a dry run could not read the store's buckets: {}", e.getMessage());
+        return "the store's buckets could not be read; the server's log has the cause";
       }
     }
 
@@ -376,7 +376,7 @@ class ReloadResource extends Resource {
             files == null
                 ? "the server has no limit files"
                 : hash == null
-                    ? "no earlier generation is kept since the start of the server"
+                    ? "the server keeps no earlier generation since its start"
                     : "found no such generation, expected one of " + listed(all);
         super.refused(caller, why);
         throw new WireException(hash == null ? null : GENERATION, why);

@@ -275,8 +275,8 @@ public final class Otlp implements AutoCloseable {
    *
    * @param receiver the base of the receiver's URLs, such as {@code http://collector:4318}
    * @param interval how often metrics are sent, more than zero and at most 292 years
-   * @param traced the share of requests, from 0 to 1, that are traced although their client traces
-   *     nothing
+   * @param traced the share, from 0 to 1, of traced requests among the requests whose client sends
+   *     no trace
    * @param headers the headers of each message to the receiver, such as a header with a key; never
    *     logged
    * @param attributes the resource attributes of the sender, in addition to {@code service.name}

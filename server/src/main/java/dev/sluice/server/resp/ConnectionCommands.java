@@ -268,7 +268,7 @@ final class ConnectionCommands {
 
   private CommandTable table() {
     if (table == null) {
-      throw new IllegalStateException("no table of commands yet");
+      throw new IllegalStateException("the table of commands was not set");
     }
     return table;
   }

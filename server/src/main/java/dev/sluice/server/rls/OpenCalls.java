@@ -47,7 +47,8 @@ public final class OpenCalls {
     this.most = most;
     this.evicted =
         Counter.builder("sluice.rls.reservations.evicted")
-            .description("Reservations of proxies' requests that were forgotten before their end")
+            .description(
+                "Reservations for proxies' requests that the server dropped before the requests ended")
             .register(meters);
   }
 

@@ -77,7 +77,7 @@ final class RlsMeters {
   /** Counts the settlement of a request that has ended. */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")
-        .description("Ends of requests that a rule settles, by what was charged")
+        .description("Requests whose rule settles the charge at the end, by what was charged")
         .tag("charged", charged)
         .register(registry)
         .increment();
@@ -88,7 +88,7 @@ final class RlsMeters {
             limit,
             name ->
                 Counter.builder("sluice.rls.near.limit")
-                    .description("Hits of proxies that were charged near a limit")
+                    .description("Hits of proxies that were counted as near a limit")
                     .tag("limit", name)
                     .register(registry))
         .increment((double) hits);

@@ -109,7 +109,9 @@ final class KeptBuckets implements AutoCloseable {
     writer.shutdown();
     save();
     if (failing()) {
-      log.error("the last snapshot was not written to {}: later charges are lost", file);
+      log.error(
+          "the last snapshot was not written to {}: charges since the previous snapshot are lost",
+          file);
     }
   }
 

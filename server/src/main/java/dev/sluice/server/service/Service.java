@@ -294,7 +294,10 @@ public final class Service implements AutoCloseable {
     };
   }
 
-  /** Whether no rule denies or fails: otherwise an outage would make all servers unready. */
+  /**
+   * Whether each failure rule allows requests or decides locally. Otherwise this server reports
+   * that it is not ready during an outage.
+   */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
             Stream.of(storage.onFailure()), storage.onFailureByLimit().values().stream())
