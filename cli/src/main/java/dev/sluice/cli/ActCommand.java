@@ -164,7 +164,7 @@ final class ActCommand extends ConsoleCommand {
     if (access.isMemory()) {
       throw new InputException(
           "--store memory: the buckets would be lost when this command ends; use --server URL for"
-              + "the buckets of a running server");
+              + " the buckets of a running server");
     }
     if (files.limits() == null && files.overrides() == null) {
       throw new InputException("the option --limits FILE is missing: a store has no limits");

@@ -81,6 +81,9 @@ final class CertifyCommand extends ConsoleCommand {
   private static final Quota QUICK = Quota.per(1, Duration.ofSeconds(1));
   private static final long NANOS = 1_000_000_000;
   private static final long LONGEST_WAIT_SECONDS = 10;
+  private static final String TOO_SLOW =
+      "the limiter answered so slowly that a token may have been refilled during the check";
+  private static final String FIRST_DENIED = "the first request of a new id was denied";
   private static final int SEQUENCES = 30;
   private static final int STEPS = 12;
   private static final int THREADS = 8;
@@ -268,7 +271,8 @@ final class CertifyCommand extends ConsoleCommand {
     }
     if (replayed == 0) {
       throw new SkippedException(
-          "no recorded run has the limit's burst, or the limit refills too fast");
+          "the limit's burst differs from the burst of each recorded run, or the limit refills more"
+              + " than one token a second, so its numbers change during the check");
     }
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }
@@ -301,7 +305,7 @@ final class CertifyCommand extends ConsoleCommand {
   /** Skips a check if a token can have been refilled during the check. */
   private static void requireNoRefill(Quota quota, long start) {
     if (System.nanoTime() - start >= quota.intervalNanos()) {
-      throw new SkippedException("the limiter answers too slowly for its limit");
+      throw new SkippedException(TOO_SLOW);
     }
   }
 
@@ -341,8 +345,10 @@ final class CertifyCommand extends ConsoleCommand {
       threads.shutdownNow();
     }
     long most = quota.burst() + (System.nanoTime() - start) / quota.intervalNanos() + 1;
-    require(granted <= most, "%s passed, expected at most %s".formatted(granted, most));
-    require(granted >= quota.burst(), "%s passed, expected %s".formatted(granted, quota.burst()));
+    require(granted <= most, "%s requests passed, expected at most %s".formatted(granted, most));
+    require(
+        granted >= quota.burst(),
+        "%s requests passed, expected %s".formatted(granted, quota.burst()));
     return "";
   }
 
@@ -362,7 +368,10 @@ final class CertifyCommand extends ConsoleCommand {
     try {
       Answer over = asked.spend(id, quota.burst() + 1, quota);
       require(!over.allowed(), "a cost above the burst passed");
-      require(over.retrySeconds() <= 0, "found a wait of %s s".formatted(over.retrySeconds()));
+      require(
+          over.retrySeconds() <= 0,
+          "a cost above the burst was denied with a wait of %s s, expected no wait"
+              .formatted(over.retrySeconds()));
     } catch (InputException e) {
       throw new SkippedException("the limiter rejects this cost: " + e.getMessage());
     }
@@ -380,19 +389,21 @@ final class CertifyCommand extends ConsoleCommand {
       Answer first = asked.spend(id, 1, quota);
       require(
           first.allowed(),
-          (round == 0 ? "denied at first" : "denied after the wait of %s s").formatted(wait));
+          (round == 0 ? FIRST_DENIED : "a request was denied after its wait of %s s")
+              .formatted(wait));
       long start = System.nanoTime();
       Long left = first.remaining();
       if (left != null && left > 0) {
         require(
-            asked.spend(id, left, quota).allowed(), "denied a cost equal to the remaining tokens");
+            asked.spend(id, left, quota).allowed(),
+            "a cost equal to the remaining tokens was denied");
       }
       Answer denied = asked.spend(id, 1, quota);
       for (int i = 0; i < 5; i++) {
         denied = asked.spend(id, 1, quota);
       }
       if (System.nanoTime() - start > quota.intervalNanos() / 2) {
-        throw new SkippedException("the limiter answers too slowly for its limit");
+        throw new SkippedException(TOO_SLOW);
       }
       require(!denied.allowed(), "a request passed although all tokens were spent");
       wait = denied.retrySeconds();
@@ -400,7 +411,9 @@ final class CertifyCommand extends ConsoleCommand {
       long full = quota.offsetNanos() / NANOS + 1;
       require(wait <= full, "a wait of %s s, expected at most %s s".formatted(wait, full));
       if (wait > LONGEST_WAIT_SECONDS) {
-        throw new SkippedException("the wait is longer than %s s".formatted(LONGEST_WAIT_SECONDS));
+        throw new SkippedException(
+            "the limiter sent a wait of more than %s s, too long for this check"
+                .formatted(LONGEST_WAIT_SECONDS));
       }
       Thread.sleep(wait * 1_000);
     }
@@ -412,7 +425,7 @@ final class CertifyCommand extends ConsoleCommand {
     String spent = id();
     String fresh = id();
     long start = System.nanoTime();
-    require(asked.spend(spent, quota.burst(), quota).allowed(), "denied at first");
+    require(asked.spend(spent, quota.burst(), quota).allowed(), FIRST_DENIED);
     Boolean both = asked.spendBoth(fresh, spent, quota);
     if (both == null) {
       throw new SkippedException("the protocol has no batches");

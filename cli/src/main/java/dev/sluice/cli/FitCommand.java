@@ -86,9 +86,9 @@ final class FitCommand extends ConsoleCommand {
       names = "--attack",
       paramLabel = "FROM..TO",
       description =
-          "The time of an attack. Its heavy clients are the fewest clients that sent half of its"
-              + " requests; the best choice denies the most of them. Requests of this time do not"
-              + " count for --never-deny.")
+          "The time of an attack. The heavy clients are the fewest clients that sent half of the"
+              + " requests in this time; the best choice denies the most of these clients. Requests"
+              + " in this time do not count for --never-deny.")
   private @Nullable String attack;
 
   @Option(

@@ -95,7 +95,8 @@ final class InitCommand extends ConsoleCommand {
                 text -> IdFormat.Registry.builtIn().parse(text).name());
     if (isKnown && id != null && !id.equals(format)) {
       throw new InputException(
-          "--id: found %s, but the id of %s is %s".formatted(SafeText.quote(id), name, format));
+          "--id: found %s, but the ids of %s have the form %s; leave out --id"
+              .formatted(SafeText.quote(id), name, format));
     }
     Quota quota = answer("--allow", allow, "Quota of each id", "10/1m", answers, Quantities::quota);
     String text =

@@ -233,7 +233,8 @@ final class LimitFileOptions {
         names = "--for",
         paramLabel = "NAME",
         split = ",",
-        description = "A limit that must have a default or an override. Repeatable.")
+        description =
+            "A limit that must have a default or be declared for overrides only. Repeatable.")
     private List<String> names = new ArrayList<>();
 
     List<Requirement> requirements(MissingDefault onMissing) {

@@ -57,7 +57,7 @@ final class LogOptions {
   @Option(
       names = "--zone",
       paramLabel = "ZONE",
-      description = "The time zone of times without one, such as Europe/Berlin (UTC).")
+      description = "The time zone of log times that name no zone, such as Europe/Berlin (UTC).")
   private @Nullable String zone;
 
   @Option(

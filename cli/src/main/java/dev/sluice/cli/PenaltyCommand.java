@@ -60,7 +60,9 @@ final class PenaltyCommand extends CommandGroup {
         names = "--owe",
         required = true,
         paramLabel = "N",
-        description = "The tokens to refill until the end; the bucket is empty at the end.")
+        description =
+            "A debt in tokens: the penalty ends when this many tokens would have been refilled."
+                + " The bucket is empty at the end.")
     private @Nullable Long owe;
   }
 

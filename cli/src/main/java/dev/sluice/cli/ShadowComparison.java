@@ -64,7 +64,8 @@ final class ShadowComparison {
   @Nullable Map<String, Counts> ask(Console console) {
     if (url == null) {
       if (isAskedFor()) {
-        throw new InputException("found an option that requires --compare URL");
+        throw new InputException(
+            "found --tolerance or an option for connecting to a server, which require --compare URL");
       }
       return null;
     }

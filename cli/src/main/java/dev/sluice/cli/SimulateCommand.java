@@ -132,7 +132,7 @@ final class SimulateCommand extends ConsoleCommand {
       paramLabel = "CLIENT",
       defaultValue = "",
       description =
-          "The client whose bucket is drawn, such as rogue-1; the first client if not given.")
+          "The client whose bucket the chart shows, such as rogue-1; the first client if not given.")
   private String watched = "";
 
   @Option(names = "--json", description = "Print one JSON object with everything that charts need.")

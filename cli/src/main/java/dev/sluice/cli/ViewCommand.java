@@ -274,8 +274,8 @@ abstract class ViewCommand extends ConsoleCommand {
         names = "--since",
         paramLabel = "TIME",
         description =
-            "The time in which decisions are counted, 5m to 24h, plus up to five minutes. If not"
-                + " given, the last minute.")
+            "The length of time over which decisions are counted, 5m to 24h; up to five minutes more"
+                + " are counted. If not given, the last minute.")
     private @Nullable String since;
 
     boolean isGiven() {

@@ -141,7 +141,7 @@ final class WhyCommand extends ConsoleCommand {
         "%s requests are charged to %s of %s (%s); %s of them are denied."
             .formatted(charged, limit, SafeText.printable(id), said(quotas), denied));
     if (quotas.size() > 1) {
-      console.line("The tokens are the fewest in any of the buckets of these quotas.");
+      console.line("The limit has several quotas; the tokens are those of the emptiest bucket.");
     }
     console.line("");
     ZoneId zone = result.log().zone();

@@ -378,7 +378,7 @@ final class LogReplayTest {
         .startsWith(
             """
             5 requests are charged to LoginsPerClient of 203.0.113.7 (4 per 1h, burst 4 and 3 per 1s, burst 3); 1 of them are denied.
-            The tokens are the fewest in any of the buckets of these quotas.
+            The limit has several quotas; the tokens are those of the emptiest bucket.
             """)
         .contains(
             "2026-11-26T10:00:00  #############.......  3 -> 2  allowed",

@@ -146,7 +146,7 @@ final class ShadowComparisonTest {
   void mistakes_areRefused() throws Exception {
     assertThat(replay(keys, "--compare", "http://127.0.0.1:1").code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(replay(keys, "--tolerance", "1%").err())
-        .contains("found an option that requires --compare URL");
+        .contains("an option for connecting to a server, which require --compare URL");
     assertThat(replay(keys, "--compare", "http://127.0.0.1:1", "--tolerance", "1").err())
         .contains("--tolerance: found \"1\", expected a percentage such as 1%");
   }
