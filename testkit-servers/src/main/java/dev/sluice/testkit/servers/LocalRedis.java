@@ -192,7 +192,8 @@ public final class LocalRedis implements AutoCloseable {
     while (!condition.getAsBoolean()) {
       if (System.nanoTime() - start > PATIENCE.toNanos()) {
         throw new IllegalStateException(
-            "waited %s until %s %s; its log: %s".formatted(PATIENCE, address(), what, log()));
+            "expected within %s that %s %s; its log: %s"
+                .formatted(PATIENCE, address(), what, log()));
       }
       LockSupport.parkNanos(TimeUnit.MILLISECONDS.toNanos(5));
     }
