@@ -18,8 +18,9 @@ public final class ServerFlags {
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  // From this Java version on, the launcher passes different flags for native access.
-  private static final int OWN_COUNT_UNTIL = 24;
+  // Before this Java version, bin/sluice passes flags with which Netty counts its direct memory
+  // itself. From this version on, it passes flags that allow native access and sun.misc.Unsafe.
+  private static final int NATIVE_ACCESS_FLAGS_FROM = 24;
 
   private ServerFlags() {}
 
@@ -39,7 +40,7 @@ public final class ServerFlags {
                 "-XX:+IgnoreUnrecognizedVMOptions",
                 "-XX:TrimNativeHeapInterval=10000"));
     flags.addAll(
-        Runtime.version().feature() < OWN_COUNT_UNTIL
+        Runtime.version().feature() < NATIVE_ACCESS_FLAGS_FROM
             ? List.of(
                 "-Dio.netty.tryReflectionSetAccessible=true",
                 "--add-opens=java.base/java.nio=ALL-UNNAMED")

@@ -43,7 +43,7 @@ public final class ServerReport {
   private static final List<Integer> PIPELINES = List.of(1, 16, 64);
   private static final int HEADLINE_PIPELINE = 16;
   private static final String HALF_LOAD = "gRPC at half of the peak";
-  private static final String FROM_THE_START = "the same, right after the start";
+  private static final String FROM_THE_START = HALF_LOAD + ", right after the start";
   private static final String LIMIT = "Requests";
   private static final String SLUICE = "sluice";
   private static final String EMPTY = "empty handler";
