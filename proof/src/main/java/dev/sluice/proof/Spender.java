@@ -124,7 +124,7 @@ public final class Spender {
     } catch (IOException e) {
       if (!heldUp) {
         lost =
-            "%s after %s responses, %s ms after the previous request: %s"
+            "over %s after %s responses, with the request sent %s ms after the previous request: %s"
                 .formatted(door, answered, betweenMillis, e);
       }
     } finally {

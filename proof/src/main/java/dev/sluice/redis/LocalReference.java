@@ -68,8 +68,8 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          // The limiter reports decisions of waiting callers in another order than it made these
-          // decisions.
+          // The order in which the limiter reports decisions of waiting callers is not the order in
+          // which it made them.
           || !transaction.name().longestWait().isZero()) {
         continue;
       }

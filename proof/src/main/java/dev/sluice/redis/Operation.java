@@ -352,7 +352,7 @@ final class Operation {
             && decision.allowed() == decision.taken() > 0
             && decision.quotas().stream().allMatch(one -> one.taken() == decision.taken());
     requireStatement(
-        isRight ? null : "took too many tokens, or not equally many from each quota", decision);
+        isRight ? null : "took too many tokens, or not the same number from each quota", decision);
   }
 
   void decided(Decision decision, boolean spends) {

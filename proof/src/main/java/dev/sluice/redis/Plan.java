@@ -92,7 +92,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     Traffic traffic = Traffic.random(dice, millis * MILLI, settings.get(LATENCY) * 1_000L);
     List<Step> steps = new ArrayList<>();
     int calls = dice.one(20, 100, 400);
-    // percentage of kinds that the plan uses; with fewer kinds, two kinds overlap more often
+    // the chance, in percent, that the plan uses a kind of call or fault; with fewer kinds, steps
+    // of two given kinds overlap more often
     int share = dice.one(10, 20, 40);
     Set<Kind> kinds = some(dice, CALLS, share);
     kinds.add(Kind.SPEND);

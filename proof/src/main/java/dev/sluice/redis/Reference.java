@@ -608,7 +608,9 @@ final class Reference {
       if (leftNanos > movedNanos) {
         world.violated(
             () ->
-                World.text("%s returned nothing to %s, of %d ns", caller, granted.key, leftNanos));
+                World.text(
+                    "%s returned nothing to the bucket %s, although %d ns were not refilled yet",
+                    caller, granted.key, leftNanos));
       }
     } else if (bucket.lowerings == entry.lowerings + 1
         && last != null
@@ -621,8 +623,8 @@ final class Reference {
         world.violated(
             () ->
                 World.text(
-                    "%s returned %d ns to %s, of %d ns",
-                    caller, last.nanos(), granted.key, dueNanos));
+                    "%s returned %d ns to the bucket %s, expected %d to %d ns",
+                    caller, last.nanos(), granted.key, leastNanos, dueNanos));
       }
     }
   }

@@ -68,7 +68,7 @@ enum Attack {
     }
   },
   ONE_BYTE_TOO_MANY(
-      "one byte too many, unread: 300 streams of decisions in chunks, and 4 connections of HTTP/2 full of such streams",
+      "bodies one byte too long: 300 streams of decisions in chunks, and 4 HTTP/2 connections full of such streams, whose responses nobody reads",
       304,
       10_000_000) {
     @Override

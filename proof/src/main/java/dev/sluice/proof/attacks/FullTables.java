@@ -77,7 +77,11 @@ final class FullTables {
           rounds,
           refused);
       double share = share(server);
-      BrokenPromise.unless(share < MOST_WITH_MARKS, "%s of the table is in use", share);
+      BrokenPromise.unless(
+          share < MOST_WITH_MARKS,
+          "%.0f %% of the table is in use, expected less than %.0f %%",
+          share * 100,
+          MOST_WITH_MARKS * 100);
       requireDecided(client, "192.0.2.250");
       return String.format(
           Locale.ROOT,
@@ -118,7 +122,11 @@ final class FullTables {
           server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,
           "the metrics do not report which limit created the ids");
       int lines = server.logLines();
-      BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+      BrokenPromise.unless(
+          lines <= AttacksReport.MOST_LOG_LINES,
+          "found %s log lines, expected at most %s",
+          lines,
+          AttacksReport.MOST_LOG_LINES);
       long start = System.nanoTime();
       int other = 2;
       while (!isDecided(client, "198.51.100." + other % 250)) {

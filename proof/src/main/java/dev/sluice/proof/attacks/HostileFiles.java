@@ -130,7 +130,11 @@ final class HostileFiles {
           told.indexOf(LIMITS) >= 0, "the response does not mention the files: %s", told);
       BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
       int lines = server.logLines();
-      BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+      BrokenPromise.unless(
+          lines <= AttacksReport.MOST_LOG_LINES,
+          "found %s log lines, expected at most %s",
+          lines,
+          AttacksReport.MOST_LOG_LINES);
       int status = server.ask("GET", "/healthz", "").statusCode();
       BrokenPromise.unless(
           status == OK, "unexpected status of /healthz after the attack: %s", status);
@@ -226,7 +230,11 @@ final class HostileFiles {
 
   private static void requireShortLog(Server server) throws BrokenPromise {
     int lines = server.logLines();
-    BrokenPromise.unless(lines <= AttacksReport.MOST_LOG_LINES, "%s lines in the log", lines);
+    BrokenPromise.unless(
+          lines <= AttacksReport.MOST_LOG_LINES,
+          "found %s log lines, expected at most %s",
+          lines,
+          AttacksReport.MOST_LOG_LINES);
     for (String line : server.log()) {
       BrokenPromise.unless(
           line.length() <= MOST_LINE,

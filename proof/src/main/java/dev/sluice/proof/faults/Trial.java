@@ -33,7 +33,7 @@ import org.mariadb.jdbc.MariaDbDataSource;
 
 /** A trial: a load on one store topology, such as a Redis Cluster, while faults are injected. */
 enum Trial {
-  SINGLE("8 processes on one server: delays, cuts, silence, a freeze") {
+  SINGLE("8 processes on one Redis server: delays, cuts, silence, freezes, killed connections") {
     @Override
     String seen() throws Exception {
       try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
@@ -62,7 +62,10 @@ enum Trial {
                 DATABASE_SECONDS,
                 MANY_TOKENS,
                 () -> disturb(proxy, () -> killSession(source), DATABASE_SECONDS));
-        BrokenPromise.unless(log.tokens() >= LEAST_TOKENS, "only %s tokens", log.tokens());
+        BrokenPromise.unless(log.tokens() >= LEAST_TOKENS,
+            "only %s tokens were granted, expected at least %s",
+            log.tokens(),
+            LEAST_TOKENS);
         return judged(log, 0, WHILE_RECOVERING_PERCENT);
       }
     }
@@ -112,18 +115,7 @@ enum Trial {
           .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
     }
   },
-  POSTGRES_FAILOVER(
-      "8 processes on PostgreSQL: the primary is killed with kill -9, and its replica is promoted") {
-    @Override
-    String seen() throws Exception {
-      return "durability async: %s; sync: %s; sync with synchronous_standby_names: %s"
-          .formatted(
-              PostgresFailover.of(Durability.ASYNC, false).seen(),
-              PostgresFailover.of(Durability.SYNC, false).seen(),
-              PostgresFailover.of(Durability.SYNC, true).seen());
-    }
-  },
-  RING("a ring of two servers: the same, with batches over both") {
+  RING("3 processes on a ring of two Redis servers: delays, cuts, silence, freezes, killed connections; some batches use both servers") {
     @Override
     String seen() throws Exception {
       try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
@@ -155,7 +147,7 @@ enum Trial {
       }
     }
   },
-  CLUSTER_CUT("a Cluster: one connection cut, ten times, while nothing else is wrong") {
+  CLUSTER_CUT("a Cluster: one connection cut, ten times, without any other fault") {
     @Override
     String seen() throws Exception {
       try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
@@ -219,19 +211,19 @@ enum Trial {
     }
   },
   DENIED_BATCHES(
-      "50 batches per second over two servers, denied by one bucket, beside an observer") {
+      "50 batches per second of a full and an empty bucket on two servers, all denied, while an observer checks the full bucket") {
     @Override
     String seen() throws Exception {
       return observed(new DeniedBatches(OFTEN_MILLIS, false));
     }
   },
-  DENIED_BATCHES_DEAD_SERVER("the same, while one server of the ring is killed under them") {
+  DENIED_BATCHES_DEAD_SERVER("50 batches per second of a full and an empty bucket on two servers, while an observer checks the full bucket, and the server of the empty bucket is killed") {
     @Override
     String seen() throws Exception {
       return observed(new DeniedBatches(OFTEN_MILLIS, true));
     }
   },
-  DENIED_BATCHES_SELDOM("5 such batches per second") {
+  DENIED_BATCHES_SELDOM("5 batches per second of a full and an empty bucket on two servers, all denied, while an observer checks the full bucket") {
     @Override
     String seen() throws Exception {
       return observed(new DeniedBatches(SELDOM_MILLIS, false));
@@ -289,7 +281,7 @@ enum Trial {
       return coldBoots(1);
     }
   },
-  COLD_BOOTS_200("the same: 200 first requests at once") {
+  COLD_BOOTS_200("10 cold starts of a Spring Boot application with lazy beans: 200 first requests at once") {
     @Override
     String seen() throws Exception {
       return coldBoots(200);

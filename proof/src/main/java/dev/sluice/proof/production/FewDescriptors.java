@@ -90,7 +90,11 @@ final class FewDescriptors implements ProductionReport.Drill {
     long servedMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
     List<String> said = server.log().subList(before, server.log().size());
     BrokenPromise.unless(
-        said.size() <= MOST_LOG_LINES, "the server logged %s lines: %s", said.size(), said.get(0));
+        said.size() <= MOST_LOG_LINES,
+        "found %s log lines, expected at most %s: %s",
+        said.size(),
+        MOST_LOG_LINES,
+        said);
     BrokenPromise.unless(
         server.log().stream().anyMatch(line -> line.contains("ulimit -n")),
         "no log line names the remedy: %s",

@@ -156,16 +156,16 @@ final class FullDisk implements ProductionReport.Drill {
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
-      return "a failed snapshot, in the metric";
+      return "a failed snapshot, in the metric sluice_snapshot_failures_total";
     }
     if (server.metric("sluice_audit_lost_total") == 0) {
-      return "a lost line of the audit log, in the metric";
+      return "the loss of an audit log line, in the metric sluice_audit_lost_total";
     }
     if (server.logged("snapshot not written") == 0) {
-      return "a failed snapshot, in the log";
+      return "a failed snapshot, in the server's log";
     }
     return server.logged("its lines are lost") == 0
-        ? "a lost line of the audit log, in the log"
+        ? "the loss of an audit log line, in the server's log"
         : "";
   }
 

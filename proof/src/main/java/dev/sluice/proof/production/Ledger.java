@@ -100,7 +100,7 @@ final class Ledger {
     long expected = Act.BURST - act.shown(lacked, cost);
     if (remaining != expected) {
       throw new IOException(
-          "%s of %s by %s left %s, expected %s".formatted(act, cost, id, remaining, expected));
+          "%s with the cost %s left %s tokens in the bucket of %s, expected %s".formatted(act, cost, remaining, id, expected));
     }
     lacking.put(id, act.left(lacked, cost));
     compared++;

@@ -336,10 +336,11 @@ final class ServerSoak implements ProductionReport.Drill {
   private static void requireFlat(String what, long third, long end) throws BrokenPromise {
     BrokenPromise.unless(
         end <= third * MOST_GROWTH + SLACK_MIB,
-        "%s after a third: %s, at the end: %s",
+        "found %s %s at the end, and %s after a third of the run; expected growth to at most %.0f",
+        end,
         what,
         third,
-        end);
+        third * MOST_GROWTH + SLACK_MIB);
   }
 
   /**
