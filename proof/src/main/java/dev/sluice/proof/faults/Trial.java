@@ -115,6 +115,17 @@ enum Trial {
           .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
     }
   },
+  POSTGRES_FAILOVER(
+      "8 processes on PostgreSQL: the primary is killed with kill -9, and its replica is promoted") {
+    @Override
+    String seen() throws Exception {
+      return "durability async: %s; sync: %s; sync with synchronous_standby_names: %s"
+          .formatted(
+              PostgresFailover.of(Durability.ASYNC, false).seen(),
+              PostgresFailover.of(Durability.SYNC, false).seen(),
+              PostgresFailover.of(Durability.SYNC, true).seen());
+    }
+  },
   RING("3 processes on a ring of two Redis servers: delays, cuts, silence, freezes, killed connections; some batches use both servers") {
     @Override
     String seen() throws Exception {
