@@ -174,7 +174,8 @@ public final class InstrumentedTable implements InstrumentedStore {
         new BucketTable(clock::nanos, setup.bound(), setup.keptNanos(), KEY0, KEY1, MOST_LINES);
     before.forEach(one -> copy.restore(one.get(0), one.get(1), one.get(2), nowNanos));
     if (!buckets(copy).equals(before) || copy.tagged() != before.size()) {
-      return "a table restored from the buckets %s has the buckets %s".formatted(before, buckets(copy));
+      return "a table restored from the buckets %s has the buckets %s"
+          .formatted(before, buckets(copy));
     }
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
@@ -188,7 +189,8 @@ public final class InstrumentedTable implements InstrumentedStore {
         BucketTable copy = Snapshot.read(file, clock::nanos, setup.bound(), setup.keptNanos());
         return buckets(copy).equals(before)
             ? ""
-            : "a table read from a snapshot file of the buckets %s has the buckets %s".formatted(before, buckets(copy));
+            : "a table read from a snapshot file of the buckets %s has the buckets %s"
+                .formatted(before, buckets(copy));
       } finally {
         Files.delete(file);
       }

@@ -231,10 +231,10 @@ final class HostileFiles {
   private static void requireShortLog(Server server) throws BrokenPromise {
     int lines = server.logLines();
     BrokenPromise.unless(
-          lines <= AttacksReport.MOST_LOG_LINES,
-          "found %s log lines, expected at most %s",
-          lines,
-          AttacksReport.MOST_LOG_LINES);
+        lines <= AttacksReport.MOST_LOG_LINES,
+        "found %s log lines, expected at most %s",
+        lines,
+        AttacksReport.MOST_LOG_LINES);
     for (String line : server.log()) {
       BrokenPromise.unless(
           line.length() <= MOST_LINE,

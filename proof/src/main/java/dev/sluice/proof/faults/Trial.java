@@ -62,7 +62,8 @@ enum Trial {
                 DATABASE_SECONDS,
                 MANY_TOKENS,
                 () -> disturb(proxy, () -> killSession(source), DATABASE_SECONDS));
-        BrokenPromise.unless(log.tokens() >= LEAST_TOKENS,
+        BrokenPromise.unless(
+            log.tokens() >= LEAST_TOKENS,
             "only %s tokens were granted, expected at least %s",
             log.tokens(),
             LEAST_TOKENS);
@@ -126,7 +127,8 @@ enum Trial {
               PostgresFailover.of(Durability.SYNC, true).seen());
     }
   },
-  RING("3 processes on a ring of two Redis servers: delays, cuts, silence, freezes, killed connections; some batches use both servers") {
+  RING(
+      "3 processes on a ring of two Redis servers: delays, cuts, silence, freezes, killed connections; some batches use both servers") {
     @Override
     String seen() throws Exception {
       try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
@@ -228,13 +230,15 @@ enum Trial {
       return observed(new DeniedBatches(OFTEN_MILLIS, false));
     }
   },
-  DENIED_BATCHES_DEAD_SERVER("50 batches per second of a full and an empty bucket on two servers, while an observer checks the full bucket, and the server of the empty bucket is killed") {
+  DENIED_BATCHES_DEAD_SERVER(
+      "50 batches per second of a full and an empty bucket on two servers, while an observer checks the full bucket, and the server of the empty bucket is killed") {
     @Override
     String seen() throws Exception {
       return observed(new DeniedBatches(OFTEN_MILLIS, true));
     }
   },
-  DENIED_BATCHES_SELDOM("5 batches per second of a full and an empty bucket on two servers, all denied, while an observer checks the full bucket") {
+  DENIED_BATCHES_SELDOM(
+      "5 batches per second of a full and an empty bucket on two servers, all denied, while an observer checks the full bucket") {
     @Override
     String seen() throws Exception {
       return observed(new DeniedBatches(SELDOM_MILLIS, false));
@@ -292,7 +296,8 @@ enum Trial {
       return coldBoots(1);
     }
   },
-  COLD_BOOTS_200("10 cold starts of a Spring Boot application with lazy beans: 200 first requests at once") {
+  COLD_BOOTS_200(
+      "10 cold starts of a Spring Boot application with lazy beans: 200 first requests at once") {
     @Override
     String seen() throws Exception {
       return coldBoots(200);

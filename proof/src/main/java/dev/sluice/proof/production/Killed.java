@@ -68,13 +68,20 @@ final class Killed implements ProductionReport.Drill {
         }
         int leftOver = folder.named("buckets.").size();
         mostLeftOver = Math.max(mostLeftOver, leftOver);
-        BrokenPromise.unless(leftOver <= MOST_LEFTOVERS, "found %s temporary files, expected at most %s", leftOver, MOST_LEFTOVERS);
+        BrokenPromise.unless(
+            leftOver <= MOST_LEFTOVERS,
+            "found %s temporary files, expected at most %s",
+            leftOver,
+            MOST_LEFTOVERS);
       }
       try (Server server = Server.start(options)) {
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
         // A server that is killed while it writes a snapshot leaves one temporary file.
-        BrokenPromise.unless(leftOver <= 1, "found %s temporary files after the last start, expected at most one", leftOver);
+        BrokenPromise.unless(
+            leftOver <= 1,
+            "found %s temporary files after the last start, expected at most one",
+            leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server has ended");
       }
     }

@@ -100,7 +100,8 @@ final class Ledger {
     long expected = Act.BURST - act.shown(lacked, cost);
     if (remaining != expected) {
       throw new IOException(
-          "%s with the cost %s left %s tokens in the bucket of %s, expected %s".formatted(act, cost, remaining, id, expected));
+          "%s with the cost %s left %s tokens in the bucket of %s, expected %s"
+              .formatted(act, cost, remaining, id, expected));
     }
     lacking.put(id, act.left(lacked, cost));
     compared++;
