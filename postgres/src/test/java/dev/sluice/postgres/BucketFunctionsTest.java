@@ -192,7 +192,7 @@ class BucketFunctionsTest extends SqlLawContract {
               "bigint <= bigint boolean",
               "pg_catalog.bytea = pg_catalog.bytea boolean",
               "bigint || bigint[] bigint[]")) {
-        String[] words = operator.split(" ");
+        String[] words = operator.split(" ", -1);
         String function = "theirs.gives_" + words[3].replace("[]", "s");
         statement.execute(theirs(function, words[0] + ", " + words[2], words[3]));
         statement.execute(
