@@ -101,19 +101,17 @@ public final class SimulationMain {
   private record Wish(
       @Nullable Double minutes, @Nullable Long seed, Predicate<Plan> chosen, Manner manner) {
 
-    private static final Predicate<Plan> ALL = plan -> true;
-
     static Wish of(String[] args) {
       Double minutes = null;
       Long seed = null;
-      Predicate<Plan> chosen = ALL;
+      @Nullable Predicate<Plan> chosen = null;
       Manner manner = Manner.WHOLE;
       for (int i = 0; i < args.length; i++) {
         if (args[i].equals("--seed") && seed == null && i + 1 < args.length) {
           seed = Long.valueOf(args[++i]);
-        } else if (args[i].equals("--database") && chosen == ALL) {
+        } else if (args[i].equals("--database") && chosen == null) {
           chosen = plan -> plan.topology() == Fleet.Topology.DATABASE;
-        } else if (args[i].equals("--settlements") && chosen == ALL) {
+        } else if (args[i].equals("--settlements") && chosen == null) {
           chosen = plan -> plan.has(Step.Kind.RESERVE_SETTLED);
         } else if (args[i].equals("--brief") && manner == Manner.WHOLE) {
           manner = Manner.BRIEF;
@@ -125,7 +123,7 @@ public final class SimulationMain {
           throw new IllegalArgumentException("unexpected argument " + args[i]);
         }
       }
-      return new Wish(minutes, seed, chosen, manner);
+      return new Wish(minutes, seed, chosen == null ? plan -> true : chosen, manner);
     }
   }
 
