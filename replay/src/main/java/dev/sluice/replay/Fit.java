@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Suggests quotas for a limit. For each of several rates, it finds the smallest burst with which a
  * given share of the clients is never denied. Here a client is an id of the limit. The result is
- * exact if each request is charged to only one id of the limit. Takes 16 bytes per client and rate.
- * Not thread-safe.
+ * exact if each request is charged to only one id of the limit. Takes 8 bytes per client, and 16
+ * bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -201,55 +201,63 @@ public final class Fit implements Demands {
     return Arrays.copyOf(heavy, count);
   }
 
-  /**
-   * The missing tokens in the bucket of each client for each rate, measured in nanoseconds of
-   * refill.
+  /*
+   * A client has a row of numbers: the time of its last request, and for each rate the missing
+   * tokens and the most tokens ever missing, measured in nanoseconds of refill. A request thus reads
+   * one place in memory. Rows stand in pages, because a single array would have to be copied to grow.
    */
+  /** The missing tokens in the bucket of each client for each rate. */
   private final class Buckets {
 
-    private final long[][] lacks = new long[rates.size()][1 << 8];
-    private final long[][] most = new long[rates.size()][1 << 8];
-    private long[] lastNanos = new long[1 << 8];
-    private boolean[] seen = new boolean[1 << 8];
+    private static final long NEVER = Long.MIN_VALUE;
+    private static final int PAGE = 1 << 12; // the clients of a page
+
+    private final int width = 1 + 2 * rates.size();
+    private final long[] intervals = rates.stream().mapToLong(Quota::intervalNanos).toArray();
+    private final List<long[]> pages = new ArrayList<>();
     private int count;
 
+    private int row(int client) {
+      return client % PAGE * width;
+    }
+
     void add(int client, long atNanos, long cost) {
-      if (client >= seen.length) {
-        int size = Math.max(client + 1, 2 * seen.length);
-        lastNanos = Arrays.copyOf(lastNanos, size);
-        seen = Arrays.copyOf(seen, size);
-        for (int rate = 0; rate < lacks.length; rate++) {
-          lacks[rate] = Arrays.copyOf(lacks[rate], size);
-          most[rate] = Arrays.copyOf(most[rate], size);
+      while (pages.size() <= client / PAGE) {
+        long[] page = new long[PAGE * width];
+        for (int row = 0; row < page.length; row += width) {
+          page[row] = NEVER;
         }
+        pages.add(page);
       }
-      long gone = seen[client] ? atNanos - lastNanos[client] : 0;
-      count += seen[client] ? 0 : 1;
-      seen[client] = true;
-      lastNanos[client] = atNanos;
-      for (int rate = 0; rate < lacks.length; rate++) {
-        long left = Math.max(0, lacks[rate][client] - gone);
-        long interval = rates.get(rate).intervalNanos();
+      long[] page = pages.get(client / PAGE);
+      int row = row(client);
+      long gone = page[row] == NEVER ? 0 : atNanos - page[row];
+      count += page[row] == NEVER ? 1 : 0;
+      page[row] = atNanos;
+      for (int rate = 0; rate < intervals.length; rate++) {
+        int lacking = row + 1 + 2 * rate;
+        long left = Math.max(0, page[lacking] - gone);
+        long interval = intervals[rate];
         long more = cost > Long.MAX_VALUE / interval ? Long.MAX_VALUE : cost * interval;
         long now = left > Long.MAX_VALUE - more ? Long.MAX_VALUE : left + more;
-        lacks[rate][client] = now;
+        page[lacking] = now;
         if (cost > 0) { // a request with the cost 0 is always allowed
-          most[rate][client] = Math.max(most[rate][client], now);
+          page[lacking + 1] = Math.max(page[lacking + 1], now);
         }
       }
     }
 
     long burst(int rate, int client) {
-      long interval = rates.get(rate).intervalNanos();
-      long lacked = most[rate][client];
+      long interval = intervals[rate];
+      long lacked = pages.get(client / PAGE)[row(client) + 2 + 2 * rate];
       return Math.max(1, lacked / interval + (lacked % interval == 0 ? 0 : 1));
     }
 
     long[] bursts(int rate) {
       long[] bursts = new long[count];
       int next = 0;
-      for (int client = 0; client < seen.length; client++) {
-        if (seen[client]) {
+      for (int client = 0; client < pages.size() * PAGE; client++) {
+        if (pages.get(client / PAGE)[row(client)] != NEVER) {
           bursts[next++] = burst(rate, client);
         }
       }
