@@ -22,11 +22,17 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>Recording an operation never waits for a disk; see {@link JsonLines}. Thread-safe.
  */
-public record AuditLog(@Nullable JsonLines lines) implements AutoCloseable {
+public final class AuditLog implements AutoCloseable {
 
   public static final LogKind KIND = new LogKind("audit log", "sluice.audit", "sluice-audit");
 
   private static final int DETAIL_SHOWN = 1000;
+
+  private final @Nullable JsonLines lines;
+
+  private AuditLog(@Nullable JsonLines lines) {
+    this.lines = lines;
+  }
 
   public static AuditLog none() {
     return new AuditLog(null);

@@ -41,8 +41,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Thread-safe. {@link #start} blocks until the port is open; {@link #close} blocks until the
  * last reply was sent.
  */
-public record RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel listening)
-    implements AutoCloseable {
+public final class RespServer implements AutoCloseable {
 
   /** How long a connection may send no request before the server closes the connection. */
   public static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
@@ -53,6 +52,16 @@ public record RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel
   private static final int MOST_READ = 16 << 10;
   private static final WriteBufferWaterMark WATER_MARK =
       new WriteBufferWaterMark(32 << 10, 64 << 10);
+
+  private final ConnectionBudget traffic;
+  private final EventLoopGroup loops;
+  private final Channel listening;
+
+  private RespServer(ConnectionBudget traffic, EventLoopGroup loops, Channel listening) {
+    this.traffic = traffic;
+    this.loops = loops;
+    this.listening = listening;
+  }
 
   /** Opens a port; port 0 stands for any free port. */
   public static RespServer start(
