@@ -407,7 +407,7 @@ final class CertifyCommand extends ConsoleCommand {
       }
       require(!denied.allowed(), "a request passed although all tokens were spent");
       wait = denied.retrySeconds();
-      require(wait > 0, "denied without a wait, although the request would pass later");
+      require(wait > 0, "the denial names no wait, although the request would pass later");
       long full = quota.offsetNanos() / NANOS + 1;
       require(wait <= full, "a wait of %s s, expected at most %s s".formatted(wait, full));
       if (wait > LONGEST_WAIT_SECONDS) {

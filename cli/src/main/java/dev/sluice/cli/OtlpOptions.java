@@ -58,7 +58,7 @@ final class OtlpOptions {
               + ": only requests with one are traced).")
   private @Nullable String traced;
 
-  /** Returns the checks of these options. Each throws for a wrong value. */
+  /** Returns the checks of these options; a check throws if its option has a wrong value. */
   List<Supplier<?>> each() {
     return List.of(this::every, this::share);
   }

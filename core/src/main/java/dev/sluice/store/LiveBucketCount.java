@@ -65,7 +65,7 @@ final class LiveBucketCount {
     return tryAdd(1, 1);
   }
 
-  /** Reserves all slots, or returns false. After a success, the caller calls {@link #settle}. */
+  /** Reserves {@code slots} slots, or returns false. The caller then calls {@link #settle}. */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);
   }

@@ -250,7 +250,7 @@ final class Fleet {
     return sentinelsBack;
   }
 
-  /** Returns whether the Sentinels have reported another master for longer than {@code nanos}. */
+  /** Returns whether {@code server} was replaced as master for the Sentinels {@code nanos} ago. */
   boolean replacedSince(SimulatedServer server, long nanos) {
     return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;
   }

@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The cause of a failed call, and what it means for the charges. Immutable.
  *
- * @param cause the exception of the client
+ * @param cause the exception of Lettuce, the Redis client
  * @param code the first word of the server's error message; empty if the server sent no error
  */
 record ServerFault(Throwable cause, String code) implements Fault {

@@ -122,8 +122,8 @@ public record RuleMatch(
     /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,
     /**
-     * The whole cost is charged, up to the {@code debt} that the limit allows. The bucket stays in
-     * debt until enough tokens have refilled.
+     * The whole cost is charged. The bucket owes the tokens that it lacks, at most the {@code debt}
+     * of the limit, and requests are denied until the refill has paid them.
      */
     DEBT,
     /**

@@ -162,7 +162,7 @@ final class AttacksReport {
           seen = String.valueOf(e.getMessage());
           kept = false;
         }
-        // The pause lets even a short attack overlap with requests of well-behaved clients.
+        // After a short attack, well-behaved clients need time to finish requests to be judged.
         Thread.sleep(SETTLING_MILLIS);
         beside.judge(kept, target.text(), attack.text(), seen);
       }

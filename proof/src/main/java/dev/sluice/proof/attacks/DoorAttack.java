@@ -224,7 +224,7 @@ enum DoorAttack {
           connection.endOutput();
         }
       } catch (IOException e) {
-        // The server closed the connection during the request. A response can have arrived before.
+        // The server closed the connection during the request, but can have sent a response first.
       }
       int more = connection.readSome(answer, 0);
       while (more > 0) {

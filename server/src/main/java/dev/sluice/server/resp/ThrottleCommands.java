@@ -289,7 +289,7 @@ final class ThrottleCommands {
       }
     },
 
-    /** allowed, limit, remaining, seconds until full, seconds to wait (0: none, -1: for ever). */
+    /** Replies: 1 if allowed, limit, remaining, seconds until full, seconds to wait (-1: never). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {

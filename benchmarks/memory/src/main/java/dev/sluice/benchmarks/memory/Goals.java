@@ -80,7 +80,7 @@ final class Goals {
   private static void bytes(List<Goal> goals, Map<Row, Cost> figures, Row row) {
     @Nullable Cost figure = figures.get(row);
     if (figure != null) {
-      String text = "bytes allocated by a decision of the handle, " + row.answers();
+      String text = "bytes allocated by a decision through a Limit, " + row.answers();
       goals.add(new Goal(text, figure.bytes(), 0.5, false));
     }
   }

@@ -44,7 +44,7 @@ class ReportTest {
                 "10^6 keys, 1 thread: clock-and-swap's time, times", 2.0, false),
             org.assertj.core.groups.Tuple.tuple("10^6 keys, 1 thread: times Bucket4j", 9.5, true),
             org.assertj.core.groups.Tuple.tuple(
-                "bytes allocated by a decision of the handle, allow", 0.0, true),
+                "bytes allocated by a decision through a Limit, allow", 0.0, true),
             org.assertj.core.groups.Tuple.tuple(
                 "the ordinary API, times the handle's time", 1.2, true),
             org.assertj.core.groups.Tuple.tuple(
@@ -56,7 +56,7 @@ class ReportTest {
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
             org.assertj.core.groups.Tuple.tuple(
-                "bytes allocated by a decision of the handle, insert", 162.0, false));
+                "bytes allocated by a decision through a Limit, insert", 162.0, false));
     assertThat(Goals.of(Map.of(), List.of())).isEmpty();
     assertThat(Goals.of(Map.of(MILLION, new Cost(0, 0)), List.of())).hasSize(1);
   }
