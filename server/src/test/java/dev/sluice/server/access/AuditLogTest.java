@@ -103,7 +103,7 @@ class AuditLogTest {
         () ->
             assertThatThrownBy(() -> AuditLog.of(pipe, meters))
                 .isInstanceOf(IOException.class)
-                .hasMessageContaining("does not answer")
+                .hasMessageContaining("could not be opened within")
                 .hasMessageContaining("start its reader first"));
   }
 
