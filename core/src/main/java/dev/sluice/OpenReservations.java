@@ -146,7 +146,8 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    // For a spend in flight: how much earlier its recorded end becomes once the store answers. For a
+    // For a spend in flight: how much earlier its recorded end becomes once the store answers. For
+    // a
     // give-back: by how much it lowers the TAT, at most.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset

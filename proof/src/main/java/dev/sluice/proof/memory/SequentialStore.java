@@ -119,7 +119,8 @@ final class SequentialStore {
     long costNanos = tokens(part, nowNanos, tat) * Setup.TOKEN_NANOS;
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
-    // A denial and a refund read the bucket's TAT first, and the clock second. The clock's time must
+    // A denial and a refund read the bucket's TAT first, and the clock second. The clock's time
+    // must
     // not be earlier than the first time at which the bucket had this TAT. A later time does not
     // count, since the TAT may have changed, and changed back, between the two reads.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
