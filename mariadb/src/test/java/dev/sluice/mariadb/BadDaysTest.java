@@ -288,7 +288,8 @@ final class BadDaysTest {
         "DROP PROCEDURE sluice_charge_v1");
     assertThatThrownBy(() -> open(url()))
         .isInstanceOf(StoreException.class)
-        .hasMessageContaining("lacks sluice_charge_v1; run `sluice store create`");
+        .hasMessageContaining(
+            "procedures of this version: sluice_charge_v1; run `sluice store create`");
   }
 
   /** MariaDB reports the version that it is told to report. */
