@@ -93,7 +93,7 @@ final class MariaDbStarterTest {
                     .getFailure()
                     .rootCause()
                     .isInstanceOf(SluiceConfigurationException.class)
-                    .hasMessageContaining("lacks sluice_charge_v1, "));
+                    .hasMessageContaining("procedures of this version: sluice_charge_v1, "));
   }
 
   @Test
