@@ -73,8 +73,8 @@ final class StorageOptions {
   @Option(
       names = "--ready-without-store",
       description =
-          "Report ready before the store's first reply, if --on-failure can decide without the"
-              + " store. If not given, a server waits for this reply.")
+          "Report ready before the store's first reply, if the rule of --on-failure can decide"
+              + " without the store. If not given, a server waits for this reply.")
   private boolean readyWithoutStore;
 
   @Option(
