@@ -52,7 +52,8 @@ final class MariaDbCommandsTest {
     String owner = "mariadb://root@" + DB;
     Cli before = spend(owner + PATIENT);
     assertThat(before.code()).isEqualTo(Exit.UNREACHABLE);
-    assertThat(before.err()).contains("this version: sluice_charge_v1, ", "run `sluice store create`");
+    assertThat(before.err())
+        .contains("this version: sluice_charge_v1, ", "run `sluice store create`");
 
     assertThat(Cli.run("store", "create", owner, "--role", "app@%"))
         .isEqualTo(new Cli(Exit.DONE, "", "the schema is up to date\n"));
