@@ -236,7 +236,7 @@ SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   setting text; -- an assignment is faster than PERFORM
 BEGIN
-  setting := set_config('lock_timeout', wait::text, true);
+  setting := set_config('lock_timeout', greatest(wait, 1)::text, true);
   IF lazy THEN
     setting := set_config('synchronous_commit', 'off', true);
   END IF;
@@ -260,7 +260,7 @@ DECLARE
   found_tat bigint;
   present bigint;
 BEGIN
-  setting := pg_catalog.set_config('lock_timeout', wait::pg_catalog.text, true);
+  setting := pg_catalog.set_config('lock_timeout', greatest(wait, 1)::pg_catalog.text, true);
   IF lazy THEN
     setting := pg_catalog.set_config('synchronous_commit', 'off', true);
   END IF;

@@ -238,6 +238,25 @@ class BucketFunctionsTest extends SqlLawContract {
         + " $$ BEGIN RAISE EXCEPTION 'called theirs'; END $$";
   }
 
+  /** PostgreSQL takes a lock_timeout of 0 as a wait without end. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"spend_v1(true, 0, 'a', 1, 1)", "charge_v1(true, 0, '{a}', '{1,1}', '{}')"})
+  void call_thatMayWait0Milliseconds_endsAtALockedRow(String call) throws SQLException {
+    try (Connection other = source.getConnection();
+        Statement locking = other.createStatement();
+        Statement statement = connection.createStatement()) {
+      statement.execute("SELECT sluice_spend_v1(true, 1000, 'a', 1, 1)");
+      other.setAutoCommit(false);
+      locking.execute("SELECT * FROM sluice_bucket FOR UPDATE");
+      statement.setQueryTimeout(30);
+      assertThatThrownBy(() -> statement.execute("SELECT sluice_" + call))
+          .isInstanceOf(SQLException.class)
+          .hasMessageContaining("lock timeout");
+      other.rollback();
+    }
+  }
+
   @Test
   void read_ofBucketsThatAreMissing_locksAndWritesNothing() throws SQLException {
     try (PreparedStatement query = connection.prepareStatement("SELECT sluice_read_v1(?)")) {
