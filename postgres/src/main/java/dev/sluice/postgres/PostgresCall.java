@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
+import java.util.Arrays;
 import java.util.List;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
@@ -27,7 +28,8 @@ final class PostgresCall extends SqlCall {
   private final int waitMillis;
   private final @Nullable Long nowNanos;
   private final String sql;
-  private final byte[][] ordered; // each key once, sorted
+  private final byte[][] ordered; // each key once, sorted; empty if the function needs no order
+  private final long[] places; // of each charge's key in ordered, from 1
   private final boolean isOneSpendOfEach; // of each key: the call has a faster form
 
   /**
@@ -50,14 +52,15 @@ final class PostgresCall extends SqlCall {
     this.waitMillis = waitMillis;
     this.nowNanos = nowNanos;
     this.sql = nowNanos == null ? fastest(batches) : DECIDE;
-    this.ordered = inOrder();
+    this.ordered = sql.equals(SPEND) || sql.equals(READ) ? new byte[0][] : inOrder();
+    this.places = new long[ordered.length == 0 ? 0 : keys.size()];
+    Arrays.setAll(places, charge -> place(charge, ordered));
     this.isOneSpendOfEach =
         ordered.length == keys.size() && batches.stream().allMatch(PostgresCall::isOneSpend);
   }
 
   private static boolean isOneSpend(List<Charge> batch) {
-    Charge charge = batch.get(0);
-    return batch.size() == 1 && charge.op() == Op.SPEND && charge.incrementNanos() > 0;
+    return batch.size() == 1 && batch.get(0).op() == Op.SPEND && batch.get(0).incrementNanos() > 0;
   }
 
   private static String fastest(List<List<Charge>> batches) {
@@ -91,7 +94,7 @@ final class PostgresCall extends SqlCall {
       long[] nanos = new long[times.length];
       for (int i = 0; i < nanos.length; i++) {
         // The function returns the TATs of one spend of each key in the order of the keys.
-        nanos[i] = times[isOneSpendOfEach && i > 0 ? (int) place(i - 1, ordered) : i];
+        nanos[i] = times[isOneSpendOfEach && i > 0 ? (int) places[i - 1] : i];
       }
       return nanos;
     }
@@ -134,7 +137,7 @@ final class PostgresCall extends SqlCall {
     int next = 0;
     for (List<Charge> batch : batches) {
       for (Charge charge : batch) {
-        numbers[next] = place(next / NUMBERS, ordered);
+        numbers[next] = places[next / NUMBERS];
         numbers[next + 1] = number(charge.op());
         numbers[next + 2] = charge.incrementNanos();
         numbers[next + 3] = charge.offsetNanos();
@@ -150,7 +153,7 @@ final class PostgresCall extends SqlCall {
     Long[] numbers = new Long[2 * ordered.length];
     for (int i = 0; i < ordered.length; i++) {
       Charge charge = batches.get(i).get(0);
-      int at = (int) place(i, ordered) - 1;
+      int at = (int) places[i] - 1;
       numbers[at] = charge.incrementNanos();
       numbers[ordered.length + at] = charge.offsetNanos();
     }
