@@ -12,12 +12,12 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.LocalPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -25,7 +25,6 @@ import java.sql.Statement;
 import java.time.Duration;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
@@ -270,16 +269,7 @@ final class BadDaysTest {
     primary.close();
     Path from = folder.resolve("primary");
     Path to = folder.resolve("standby");
-    try (Stream<Path> files = Files.walk(from)) {
-      for (Path file : files.toList()) {
-        Files.copy(
-            file, to.resolve(from.relativize(file).toString()), StandardCopyOption.COPY_ATTRIBUTES);
-      }
-    }
-    Files.createFile(to.resolve("standby.signal"));
-    Files.writeString(
-        to.resolve("postgresql.auto.conf"),
-        "primary_conninfo = 'host=127.0.0.1 user=postgres port=" + port + "'\n");
+    LocalPostgres.copyAsStandby(from, to, "127.0.0.1", port);
     primary = in(from).setPort(port).start();
     return in(to).start();
   }

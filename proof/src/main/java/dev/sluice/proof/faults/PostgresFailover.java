@@ -5,27 +5,25 @@ import dev.sluice.postgres.Durability;
 import dev.sluice.postgres.PostgresStore;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.proof.BrokenPromise;
+import dev.sluice.proof.Folder;
 import dev.sluice.proof.faults.Load.Stalls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.LocalPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
-import java.io.File;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Comparator;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
-import java.util.stream.Stream;
 import javax.sql.DataSource;
 
 /**
@@ -53,7 +51,7 @@ record PostgresFailover(
 
   /** The two servers, in a temporary folder. */
   private static final class Pair implements AutoCloseable {
-    private final Path folder = Files.createTempDirectory("sluice-failover");
+    private final Folder folder = Folder.make();
     private final EmbeddedPostgres primary;
     private final EmbeddedPostgres replica;
     private final Proxy between;
@@ -61,27 +59,19 @@ record PostgresFailover(
     /** Creates the tables on the primary, copies its stopped folder, and starts both servers. */
     Pair(Durability durability, boolean synchronous)
         throws IOException, SQLException, InterruptedException {
-      Path of = folder.resolve("primary");
-      Path to = folder.resolve("replica");
+      Path of = folder.path().resolve("primary");
+      Path to = folder.path().resolve("replica");
       EmbeddedPostgres first = start(of, 0);
       PostgresStore.create(source(first), durability, null);
       first.close();
-      try (Stream<Path> files = Files.walk(of)) {
-        for (Path file : files.toList()) {
-          Files.copy(file, to.resolve(of.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
-        }
-      }
       between = Proxy.before(first.getPort());
-      Files.createFile(to.resolve("standby.signal"));
-      Files.writeString(
-          to.resolve("postgresql.auto.conf"),
-          "primary_conninfo = 'host=%s port=%s user=postgres'\n"
-              .formatted((Object[]) between.address().split(":", 2)));
+      String[] address = between.address().split(":", 2);
+      LocalPostgres.copyAsStandby(of, to, address[0], Integer.parseInt(address[1]));
       primary = start(of, first.getPort());
       replica = start(to, 0);
       if (synchronous) {
-        execute(source(primary), "ALTER SYSTEM SET synchronous_standby_names = '*'");
-        execute(source(primary), "SELECT pg_reload_conf()");
+        Trial.execute(source(primary), "ALTER SYSTEM SET synchronous_standby_names = '*'");
+        Trial.execute(source(primary), "SELECT pg_reload_conf()");
       }
       String state = synchronous ? "sync" : "async";
       awaitAtLeast(
@@ -134,7 +124,7 @@ record PostgresFailover(
     void kill() throws IOException, InterruptedException {
       between.silence();
       TimeUnit.MILLISECONDS.sleep(SILENT_MILLIS);
-      Path pid = folder.resolve("primary").resolve("postmaster.pid");
+      Path pid = folder.path().resolve("primary/postmaster.pid");
       long number = Long.parseLong(Files.readAllLines(pid).get(0).strip());
       ProcessHandle server = ProcessHandle.of(number).orElseThrow();
       List<ProcessHandle> sessions = server.descendants().toList();
@@ -153,7 +143,7 @@ record PostgresFailover(
       }
       long millis =
           number(source, "SELECT extract(epoch FROM pg_last_xact_replay_timestamp()) * 1000");
-      execute(source, "SELECT pg_promote()");
+      Trial.execute(source, "SELECT pg_promote()");
       return millis;
     }
 
@@ -162,9 +152,7 @@ record PostgresFailover(
       between.close();
       primary.close();
       replica.close();
-      try (Stream<Path> files = Files.walk(folder)) {
-        files.sorted(Comparator.reverseOrder()).map(Path::toFile).forEach(File::delete);
-      }
+      folder.close();
     }
   }
 
@@ -273,13 +261,6 @@ record PostgresFailover(
       } catch (InterruptedException e) {
         return;
       }
-    }
-  }
-
-  private static void execute(DataSource source, String sql) throws SQLException {
-    try (Connection connection = source.getConnection();
-        Statement statement = connection.createStatement()) {
-      statement.execute(sql);
     }
   }
 

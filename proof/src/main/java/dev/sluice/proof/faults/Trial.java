@@ -444,7 +444,7 @@ enum Trial {
     }
   }
 
-  private static void execute(DataSource source, String sql) throws SQLException {
+  static void execute(DataSource source, String sql) throws SQLException {
     try (Connection connection = source.getConnection();
         Statement statement = connection.createStatement()) {
       statement.execute(sql);

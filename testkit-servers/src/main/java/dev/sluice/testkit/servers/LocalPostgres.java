@@ -8,6 +8,7 @@ import java.net.InetAddress;
 import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.StandardCopyOption;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -54,6 +55,29 @@ public final class LocalPostgres {
       throw new IllegalStateException("the server has started already");
     }
     usesDisk = true;
+  }
+
+  /**
+   * Copies the data folder of a stopped server, so that a server on the copy starts as its replica.
+   *
+   * @param primary the folder of the stopped server
+   * @param standby the folder to create
+   * @param host the address at which the replica connects to the primary
+   * @param port the port at which the replica connects to the primary
+   * @throws IOException if a file cannot be copied or written
+   */
+  public static void copyAsStandby(Path primary, Path standby, String host, int port)
+      throws IOException {
+    try (Stream<Path> files = Files.walk(primary)) {
+      for (Path file : files.toList()) {
+        Files.copy(
+            file, standby.resolve(primary.relativize(file)), StandardCopyOption.COPY_ATTRIBUTES);
+      }
+    }
+    Files.createFile(standby.resolve("standby.signal"));
+    Files.writeString(
+        standby.resolve("postgresql.auto.conf"),
+        "primary_conninfo = 'host=%s port=%s user=postgres'\n".formatted(host, port));
   }
 
   /**
