@@ -3,7 +3,6 @@ package dev.sluice.cli;
 
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.cli.Console.OutputException;
-import dev.sluice.cli.CoveringCommand.KeyCommand;
 import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.cli.ReloadCommand.RollbackCommand;
 import dev.sluice.cli.ViewCommand.LimitsView;
