@@ -491,7 +491,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Tells the observer that a caller was denied although it was willing to wait. */
+  /** Reports to the observer that the limiter denied a caller who accepted a wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));

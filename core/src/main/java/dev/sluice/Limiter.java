@@ -259,8 +259,8 @@ public final class Limiter {
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
    * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
    * than requested, the limiter calls the store twice, or up to eight times if other callers spend
-   * from the same buckets meanwhile; the eighth call requests one token. All calls to the store
-   * share one time-out.
+   * from the same buckets at the same time; the eighth call requests one token. All calls to the
+   * store share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address

@@ -63,7 +63,7 @@ final class AcmeFormats {
           : domain.canonical(text, strictness);
     }
 
-    /** Whether a text is or resembles an IP address, and so is no invalid domain. */
+    /** Returns whether a text must be valid as an IP address, and not as a domain. */
     static boolean isAddress(String text) {
       return LIKE_IPV6.matcher(text).matches() || IpAddress.parse(text) != null;
     }

@@ -126,8 +126,8 @@ public final class IpAddress {
   }
 
   /**
-   * Returns the index of the longest run of two or more zero groups; the first run if several are
-   * equally long, -1 if there is no run.
+   * Returns the index of the first of the longest runs of two or more zero groups, or -1 if the
+   * address has no such run.
    */
   private int longestRunOfZeros() {
     int best = -1;

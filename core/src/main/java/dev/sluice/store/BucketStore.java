@@ -167,8 +167,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number at which the store refuses new buckets; empty if there is no bound, or if
-   *     the bound is unknown
+   * @return the number of live buckets at which the store refuses new ones; empty if the store has
+   *     no bound, or does not know its bound
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();

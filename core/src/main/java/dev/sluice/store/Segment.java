@@ -178,7 +178,7 @@ final class Segment {
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
-    boolean crowded = live == lines.tagged(); // there is no dead bucket to remove
+    boolean crowded = live == lines.tagged(); // no bucket is dead, so none can be removed
     int more = crowded ? enlarged(lines.count()) : 0;
     int least = Math.max(more, SlotArray.linesFor(live + buckets));
     return least > mostLines && entries > 1
@@ -194,7 +194,7 @@ final class Segment {
     clearDead(fullNanos);
     int enough = SlotArray.linesFor(lines.tagged());
     if (lines.count() > 2 * enough) {
-      // If there is no memory for the rebuilding now, a later call tries again.
+      // If the memory does not suffice to rebuild the lines, a later call tries again.
       rebuild(enough, lines.count(), fullNanos);
     }
   }

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  * call while the response to the other call travels.
  *
  * Order. Requests are sent in order of arrival: there is one queue, and one thread at a time drains
- * the queue (`wip` counts requests that arrive meanwhile). Two calls can still overtake each other:
+ * the queue (`wip` counts requests that arrive then). Two calls can still overtake each other:
  * a connection writes a call first that the connection's own thread has submitted. Calls on two
  * connections can arrive in any order. With the server's clock, the order matters only for charges
  * that refund tokens. A refund that arrives after a reset (or after a forgiven debt) would refund

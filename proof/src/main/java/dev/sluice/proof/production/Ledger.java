@@ -47,7 +47,7 @@ final class Ledger {
    * @param now the number of the current epoch
    * @param follows whether to compare the response; false while the store can be unreachable
    * @return whether the operation was allowed
-   * @throws IOException if there is no response, or if the response has an unexpected number of
+   * @throws IOException if the server does not respond, or responds with an unexpected number of
    *     tokens
    */
   boolean act(Client client, int now, boolean follows) throws IOException {

@@ -104,7 +104,7 @@ final class FileKeeper extends ListKeeper {
     return Files.exists(overrides) && Files.exists(penalties);
   }
 
-  /** Creates the missing files. Another server can have created and changed files meanwhile. */
+  /** Creates a missing file. Another server can have created it before this one got the lock. */
   private boolean make() {
     try {
       if (!Files.exists(overrides)) {

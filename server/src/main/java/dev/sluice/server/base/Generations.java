@@ -79,7 +79,7 @@ public final class Generations {
    */
   public interface Beside {
 
-    /** Reads the place now, and returns whether its content is now in force. Blocks meanwhile. */
+    /** Reads the place, and returns whether its content is in force. Blocks while it reads. */
     boolean read();
 
     /** Returns a line for each mistake of the last read; empty if its content is in force. */
