@@ -414,11 +414,10 @@ public final class Decision {
           .formatted(
               transaction.name(), SECONDS.format(retryAt()), help == null ? "" : ": see " + help);
     }
-    return "%s, retry after %s%s"
-        .formatted(
-            transaction.name().denial(quota, transaction.id()),
-            SECONDS.format(retryAt()),
-            help == null ? "" : ": see " + help);
+    return transaction.name().denial(quota, transaction.id())
+        + ", retry after "
+        + SECONDS.format(retryAt())
+        + (help == null ? "" : ": see " + help);
   }
 
   /**

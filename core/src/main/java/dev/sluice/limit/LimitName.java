@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.regex.MatchResult;
-import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
@@ -60,6 +59,11 @@ public final class LimitName {
   private final boolean overridesOnly;
   private final boolean disabledWithoutDefault;
   private final String message;
+
+  /** The message's texts before, between and after its placeholders: one more than placeholders. */
+  private final List<String> texts;
+
+  private final List<String> placeholders;
   private final @Nullable String helpLink;
   private final double jitter;
   private final Duration longestWait;
@@ -73,6 +77,9 @@ public final class LimitName {
     this.overridesOnly = builder.overridesOnly;
     this.disabledWithoutDefault = builder.disabledWithoutDefault;
     this.message = builder.message;
+    this.texts = List.of(PLACEHOLDER.split(message, -1));
+    this.placeholders =
+        PLACEHOLDER.matcher(message).results().map(found -> found.group(1)).toList();
     this.helpLink = builder.helpLink;
     this.jitter = builder.jitter;
     this.longestWait = builder.longestWait;
@@ -301,14 +308,15 @@ public final class LimitName {
    * @return the message with filled placeholders
    */
   public String denial(Quota quota, String canonicalId) {
-    return PLACEHOLDER
-        .matcher(message)
-        .replaceAll(m -> Matcher.quoteReplacement(fill(m, quota, canonicalId)));
+    StringBuilder filled = new StringBuilder(message.length() + 32);
+    for (int i = 0; i < placeholders.size(); i++) {
+      filled.append(texts.get(i)).append(fill(placeholders.get(i), quota, canonicalId));
+    }
+    return filled.append(texts.get(placeholders.size())).toString();
   }
 
-  private String fill(MatchResult placeholder, Quota quota, String canonicalId) {
-    String what = placeholder.group(1);
-    return switch (what) {
+  private String fill(String placeholder, Quota quota, String canonicalId) {
+    return switch (placeholder) {
       case "burst" -> Long.toString(quota.burst());
       case "count" -> Long.toString(quota.count());
       case "period" -> GoDuration.shortened(quota.period());
@@ -316,7 +324,8 @@ public final class LimitName {
       case "rate" -> rate(quota);
       case "id" -> SafeText.printable(canonicalId);
       default ->
-          SafeText.printable(part(canonicalId, Integer.parseInt(what.substring("id.".length()))));
+          SafeText.printable(
+              part(canonicalId, Integer.parseInt(placeholder.substring("id.".length()))));
     };
   }
 

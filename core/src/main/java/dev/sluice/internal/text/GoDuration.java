@@ -122,7 +122,9 @@ public final class GoDuration {
    * @return the text, which {@link #parse} reads
    */
   public static String shortened(Duration duration) {
-    return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
+    String text = format(duration);
+    int zeros = text.endsWith("h0m0s") ? 4 : text.endsWith("m0s") ? 2 : 0;
+    return text.substring(0, text.length() - zeros);
   }
 
   /** Formats nanoseconds in a larger unit; must be fast, since every HTTP decision calls this. */
