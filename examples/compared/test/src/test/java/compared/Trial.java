@@ -53,15 +53,15 @@ final class Trial {
     Application application = Application.start(name, redis.port(), backend);
     String finding = "does not start";
     if (application.isUp()) {
-      finding = "starts; " + wasLimited(logins(List.of(application), "198.51.100.1"));
+      finding = wasLimited(logins(List.of(application), "198.51.100.1"));
     }
     findings.put("Redis away at start", finding);
     redis.startAgain();
     if (application.isUp()) {
-      findings.put("… and when Redis comes", recovered(redis, application, "198.51.100.2"));
+      findings.put("Redis starts later", recovered(redis, application, "198.51.100.2"));
       return application;
     }
-    findings.put("… and when Redis comes", "has to be started again");
+    findings.put("Redis starts later", "needs a restart");
     return Application.start(name, redis.port(), backend);
   }
 
@@ -83,7 +83,7 @@ final class Trial {
       }
     }
     long passed = logins.stream().filter(Login::passed).count();
-    return "%d of %d pass".formatted(passed, logins.size());
+    return "%d of %d".formatted(passed, logins.size());
   }
 
   private String recovered(LocalRedis redis, Application application, String client) {
@@ -98,7 +98,7 @@ final class Trial {
               Login login = application.login(client);
               return (login.passed() || login.isDenied()) && !isEmpty(redis);
             });
-    return isBack ? "limits with it" : "does not use it within " + RECOVERY.toSeconds() + " s";
+    return isBack ? "limits with Redis" : "not within " + RECOVERY.toSeconds() + " s";
   }
 
   private static boolean isEmpty(LocalRedis redis) {
@@ -165,6 +165,6 @@ final class Trial {
     redis.kill();
     findings.put("Redis away later", wasLimited(logins(both.subList(1, 2), "203.0.113.5")));
     redis.startAgain();
-    findings.put("… and when it is back", recovered(redis, both.get(1), "203.0.113.6"));
+    findings.put("Redis is back", recovered(redis, both.get(1), "203.0.113.6"));
   }
 }

@@ -58,7 +58,7 @@ final class AlgorithmsDocTest {
             Algorithm.GCRA);
     requireCharts("smooth", Report.levelChart(outcomes, "the client"));
     requireText(
-        "**%s** of its %s requests, GCRA **%s**"
+        "**%s** of the client's %s requests, GCRA **%s**"
             .formatted(
                 Format.whole(outcomes.get(0).totalAdmitted()),
                 Format.whole(outcomes.get(0).requests()),

@@ -76,7 +76,7 @@ final class RedisOptions {
 
   static final RedisOption<HashTag> TAG =
       RedisOption.choice(HashTag.class)
-          .option("tag", "none", "part of a key that selects its server");
+          .option("tag", "none", "part of a key that selects the key's server");
 
   static final RedisOption<Optional<TimeSource>> CLOCK =
       RedisOption.kind("server, client", RedisOptions::clock)
@@ -98,7 +98,7 @@ final class RedisOptions {
           .option(
               "queue",
               "16384",
-              "most waiting requests per server or Cluster; further requests are rejected");
+              "maximum of waiting requests per server or Cluster; further requests are rejected");
 
   static final RedisOption<Integer> FAILURES =
       RedisOption.atLeastOne()

@@ -17,6 +17,6 @@ public final class NeedsTable {
   public static String needs(HttpService service, String path) {
     String reading = Endpoint.need(service, path, true).word();
     String writing = Endpoint.need(service, path, false).word();
-    return reading.equals(writing) ? reading : reading + "; to change, " + writing;
+    return reading.equals(writing) ? reading : reading + "; " + writing + " for changes";
   }
 }
