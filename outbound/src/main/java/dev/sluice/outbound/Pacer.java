@@ -104,7 +104,7 @@ public final class Pacer {
    * @param uri the URI of the request
    * @param atMost the longest wait of this request; a wait above {@code maxWait} (see {@link
    *     #builder}) is shortened to {@code maxWait}
-   * @return a future like the future of {@link #admit(URI)}
+   * @return a future that completes like the future of {@link #admit(URI)}
    * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {

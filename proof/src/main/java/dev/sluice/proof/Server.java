@@ -357,7 +357,7 @@ public final class Server implements AutoCloseable {
 
   /**
    * Waits until the process has ended, and returns its exit code; returns -1 if the process does
-   * not end within a minute. After this call, the log is complete.
+   * not end within a minute. When this method returns, the log is complete.
    */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

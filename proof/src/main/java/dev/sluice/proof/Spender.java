@@ -29,7 +29,7 @@ public final class Spender {
 
   /**
    * The server must read every command that is sent within this time after SIGTERM. The
-   * documentation promises a whole second.
+   * documentation promises that the server reads commands for a whole second after SIGTERM.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 

@@ -40,7 +40,7 @@ final class Calls {
   private final Set<String> givenUp = new HashSet<>(); // keys of buckets whose callers gave up
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key: the last moment
-  // by bucket key: the number of calls at the moment at which the only caller gave up
+  // by bucket key: how many calls had used the bucket when its only caller gave up
   private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
@@ -291,7 +291,7 @@ final class Calls {
     return asked.getOrDefault(bucketKey, 0);
   }
 
-  // The callers' code after an answer
+  // The code that callers run after an answer
 
   void blockNext(long nanos) {
     nextBlocks = nanos;

@@ -111,7 +111,7 @@ final class ConnectionJudge {
      * @param calls whether calls waited for the connection
      */
     void failed(boolean calls) {
-      // With these topologies, a process always connects to the same servers.
+      // In the topologies SINGLE and RING, a process always connects to the same servers.
       boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING;
       boolean isJudged = calls && isOwn && !goesApart && !isClosing();
       boolean wasAsked = askedSince.getOrDefault(server, Long.MIN_VALUE) < begun;

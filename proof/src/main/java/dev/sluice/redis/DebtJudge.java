@@ -48,7 +48,7 @@ final class DebtJudge {
       forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
     }
     if (!conditions.debtsAppear()) {
-      return debt + ": a debt was forgiven, though this world cannot cause debts";
+      return debt + ": a debt was forgiven, though nothing in this simulation can cause debts";
     }
     boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
     return tooSoon && !clocksWereStepped

@@ -104,7 +104,7 @@ final class KnownBucket {
    *
    * @param process the process that cancels the spend by the receipt
    * @param untilNanos the end of the receipt's validity
-   * @param nanos the increment of the spend
+   * @param nanos how far the spend raised the TAT
    * @param lowerings how often the TAT was lowered before the spend; {@link #UNKNOWN} if the spend
    *     was decided by a master that a failover had replaced
    */

@@ -204,7 +204,9 @@ final class SimulatedNetwork implements Connector {
     return done;
   }
 
-  /** Connects to a server and sends a PING. The result fails with an exception after 2 s. */
+  /**
+   * Connects to a server and sends a PING. The returned future fails with an exception after 2 s.
+   */
   <C> CompletableFuture<C> connect(
       String name,
       java.util.function.Supplier<@Nullable SimulatedServer> whom,

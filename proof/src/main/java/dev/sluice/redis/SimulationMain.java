@@ -19,9 +19,10 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The command {@code ./sluice prove simulation}. Runs random plans, one seed after the other, until
- * a run violates an invariant or the time is over. After a violation, the exit code is 1, and the
- * last line of the output is the seed. Without a violation, the exit code is 0.
+ * the number of callers that spend at the same time, and whether each caller makes one call before
+ * the outage Runs random plans, one seed after the other, until a run violates an invariant or the
+ * time is over. After a violation, the exit code is 1, and the last line of the output is the seed.
+ * Without a violation, the exit code is 0.
  */
 public final class SimulationMain {
 
@@ -139,7 +140,7 @@ public final class SimulationMain {
         : search(minutes, first, wish, out);
   }
 
-  /** Returns the first seed from {@code from} on whose plan is chosen. */
+  /** Returns the first seed whose plan is chosen, beginning with {@code from}. */
   private static long firstSeed(long from, Predicate<Plan> chosen) {
     long seed = from;
     while (!chosen.test(Plan.random(seed))) {
@@ -189,7 +190,7 @@ public final class SimulationMain {
     double seconds = (cpuNanos() - start) / 1e9;
     out.printf(
         Locale.ROOT,
-        "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
+        "%d simulated runs, %d steps, %.0f steps per second, no invariant broke%n",
         worlds,
         steps,
         steps / seconds);
@@ -250,7 +251,7 @@ public final class SimulationMain {
   }
 
   private static void tellProgress(long worlds, long steps) {
-    System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
+    System.err.printf(Locale.ROOT, "%d simulated runs, %d steps so far%n", worlds, steps);
   }
 
   private static int survey(double minutes, long first, Predicate<Plan> chosen, PrintStream out) {

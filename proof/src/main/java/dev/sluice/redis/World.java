@@ -105,8 +105,8 @@ final class World {
 
   /**
    * Blocks the running actor within its current event, as blocking user code does. Events of other
-   * actors run during the block. If a synchronous call is already waiting, the actor does not
-   * block, but is busy after its current event.
+   * actors run during the block. If a synchronous call is already waiting, this method does not
+   * block: the actor stays busy after its current event instead.
    */
   void hold(long nanos) {
     block(nanos);

@@ -137,7 +137,8 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        // The call failed, so it granted nothing, but the store can have charged it.
+        // The call failed, so the caller received no grant, but the store may have charged the
+        // bucket.
         answered = false;
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);

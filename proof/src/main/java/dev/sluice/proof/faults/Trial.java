@@ -272,7 +272,7 @@ enum Trial {
       FirstOutage cold = FirstOutage.of(false);
       FirstOutage warm = FirstOutage.of(true);
       String seen =
-          "%s; in processes with as many successful calls before the outage: %s"
+          "%s; in processes that first made one successful call per caller: %s"
               .formatted(cold, warm);
       BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
@@ -363,7 +363,7 @@ enum Trial {
         millis = Math.max(millis, crash.millis());
       }
     }
-    return "%s grants, of which a crash undid at most %s, those of its last %s ms"
+    return "%s grants, of which a crash undid at most %s, which were granted in the last %s ms before the crash"
         .formatted(granted, undone, millis);
   }
 
@@ -429,7 +429,7 @@ enum Trial {
   }
 
   /**
-   * Kills the process of one PostgreSQL session with SIGKILL. PostgreSQL then ends all other
+   * Kills the process of one PostgreSQL session with SIGKILL. After this, PostgreSQL ends all other
    * sessions and recovers.
    */
   private static void killSession(DataSource source) {

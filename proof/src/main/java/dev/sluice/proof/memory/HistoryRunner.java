@@ -138,7 +138,7 @@ final class HistoryRunner {
 
   /**
    * Returns whether a call's answer contains a TAT that is further in the future than a whole
-   * burst. Only a clock step back can move a TAT that far into the future.
+   * burst. Only a clock step back can move a TAT further into the future than a whole burst.
    */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
@@ -184,7 +184,7 @@ final class HistoryRunner {
     String kind() {
       return violation
           .replaceFirst("^thread .*?: ", "")
-          .replaceFirst(", last at.*| at .*", "")
+          .replaceFirst(" at .*", "")
           .replaceAll("[0-9]+", "#");
     }
   }
