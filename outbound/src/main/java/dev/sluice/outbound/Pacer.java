@@ -357,7 +357,7 @@ public final class Pacer {
 
     /**
      * Sets the clock with which pauses are measured; by default {@link TimeSource#system}. In a
-     * test, set the same clock as for the limit.
+     * test, pass the clock that the limit uses.
      *
      * @param newTime the clock, which must be monotonic
      * @return this

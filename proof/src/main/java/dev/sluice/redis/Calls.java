@@ -252,7 +252,7 @@ final class Calls {
 
   /**
    * Returns whether the store must refuse a call at once, because the process has marked the server
-   * of a bucket down. Returns false if the refusal is not certain.
+   * of a bucket down. Returns false if it is uncertain whether the store must refuse the call.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)

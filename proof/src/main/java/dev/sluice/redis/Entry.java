@@ -12,7 +12,7 @@ final class Entry {
   final int process;
   final long moment;
   final long nowNanos;
-  final long nanos; // the increment; for a loss, the TAT after the loss
+  final long nanos; // the increment of the TAT; for a loss, the TAT after the loss
   final long offsetNanos;
   final long afterNanos;
   boolean counts;

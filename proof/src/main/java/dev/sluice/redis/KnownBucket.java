@@ -157,7 +157,7 @@ final class KnownBucket {
     return last;
   }
 
-  /** Records a plain refund. */
+  /** Records a refund that is not a cancellation. */
   void gaveBack(Given given) {
     givenBack.addLast(given);
     if (givenBack.size() > GIVEN_KEPT) {

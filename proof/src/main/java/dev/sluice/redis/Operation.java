@@ -521,7 +521,7 @@ final class Operation {
     requireStatement(right ? null : "was limited, though the id is unlimited", part);
   }
 
-  /** Requires that the bucket had the TAT that the answer to a refund reports at some moment. */
+  /** Requires that, at some moment, the bucket had the TAT that the answer to a refund reports. */
   private void requireLeft(Decision part, Transaction transaction) {
     String key = transaction.bucketKey();
     if (!calls.fleet.failedOverLately()
@@ -664,7 +664,7 @@ final class Operation {
     return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
-  /** Requires that the bucket had the TAT that the answer reports at some moment of the call. */
+  /** Requires that, at some moment of the call, the bucket had the TAT that the answer reports. */
   private void requireShown(Decision part, Transaction transaction, long takenNanos) {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;

@@ -344,8 +344,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Makes the last process check a bucket. At the same time, the first process sends batches that
-   * need tokens of the same bucket and of an empty bucket, so every batch is denied.
+   * Adds checks of a bucket to the steps of the last process. At the same time, the first process
+   * sends batches that need tokens of the same bucket and of an empty bucket, so every batch is
+   * denied.
    */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
     for (int partner = 0; partner < PARTNERS; partner++) {

@@ -286,14 +286,14 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** A future connection that reports the number of stages that wait for the connection. */
+  /** The future of a connection, which reports how many stages wait for the connection. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
     private final List<CompletableFuture<?>> waiting; // shared with all dependent stages
     private final IntConsumer told;
 
     /**
-     * Creates a future connection.
+     * Creates the future of a connection.
      *
      * @param told receives the number of waiting stages, each time a stage is added
      */

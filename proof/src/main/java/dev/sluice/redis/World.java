@@ -86,7 +86,10 @@ final class World {
     return steps;
   }
 
-  /** Schedules a task for a moment. If the actor is busy, the task runs when the actor is free. */
+  /**
+   * Schedules a task for the given moment. If the actor is busy, the task runs when the actor is
+   * free.
+   */
   void at(long moment, Actor actor, Runnable task) {
     events.add(new Event(Math.max(moment, now), sequence++, actor, task));
   }
@@ -117,7 +120,7 @@ final class World {
     }
   }
 
-  /** Keeps an actor busy until a moment. */
+  /** Keeps an actor busy until the given moment. */
   void stall(Actor actor, long until) {
     actor.freeAt = Math.max(actor.freeAt, until);
   }

@@ -47,7 +47,7 @@ public final class InstrumentedTable implements InstrumentedStore {
   /**
    * Creates an empty store.
    *
-   * @param setup the largest number of buckets, and the limit
+   * @param setup contains the largest number of buckets and the burst
    * @param clock the clock of the store
    */
   public InstrumentedTable(Setup setup, Clock clock) {

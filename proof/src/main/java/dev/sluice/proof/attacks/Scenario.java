@@ -220,7 +220,7 @@ enum Scenario {
 
   /**
    * Returns a snapshot in which all buckets of a table segment have hashes of the same table line.
-   * A table line cannot hold so many buckets.
+   * A table line cannot hold all buckets of a segment.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -379,8 +379,8 @@ enum Trial {
   }
 
   /**
-   * Injects a random fault about once a second. Stops some time before the end, so that the store
-   * can recover from the last fault.
+   * Injects a random fault about once a second. Stops injecting faults some time before the end, so
+   * that the store can recover from the last fault.
    */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class Scheduler {
 
   /**
-   * A call with more steps than this is assumed never to end. The longest correct calls (a batch
-   * over all segments, a search for a free entry, a snapshot) take about ten thousand steps.
+   * A call with more steps than this limit is assumed never to end. The longest correct calls (a
+   * batch over all segments, a search for a free entry, a snapshot) take about ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 

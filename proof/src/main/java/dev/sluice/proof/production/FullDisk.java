@@ -211,8 +211,8 @@ final class FullDisk implements ProductionReport.Drill {
     void close() throws Exception;
 
     /**
-     * Returns a disk that seems full if the size of the server's files is limited. Needs no
-     * privileges.
+     * Returns a disk that is in fact not full: a limit on the size of the server's files makes the
+     * disk seem full. Needs no privileges.
      */
     static Disk limited() throws IOException {
       Folder folder = Folder.make();
