@@ -349,7 +349,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Records that the overrides were loaded from their source, a table or the file of overrides, and
-   * are in force. Call this method after every load, including the first.
+   * are in force. Call this method after every load of the overrides, including the first.
    *
    * @param at when the overrides were loaded
    */

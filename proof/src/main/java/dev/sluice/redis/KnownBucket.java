@@ -88,7 +88,7 @@ final class KnownBucket {
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
   /**
-   * A plain refund.
+   * A refund that is not a cancellation.
    *
    * @param nowNanos the time of the bucket's clock
    * @param nanos the requested amount

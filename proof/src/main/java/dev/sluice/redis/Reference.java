@@ -606,8 +606,8 @@ final class Reference {
       return;
     }
     // A later cancellation may have reached the server after its tokens had refilled, and so
-    // refunded nothing. The process nevertheless counted the cancelled tokens as refunded, and
-    // computed too early a TAT for this spend.
+    // refunded nothing. The process counted tokens as refunded that the server did not refund, and
+    // therefore computed too early a TAT for this spend.
     long movedNanos =
         bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;

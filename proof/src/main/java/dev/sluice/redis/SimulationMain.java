@@ -19,17 +19,18 @@ import java.util.logging.Logger;
 import org.jspecify.annotations.Nullable;
 
 /**
- * the number of callers that spend at the same time, and whether each caller makes one call before
- * the outage Runs random plans, one seed after the other, until a run violates an invariant or the
- * time is over. After a violation, the exit code is 1, and the last line of the output is the seed.
- * Without a violation, the exit code is 0.
+ * The command {@code ./sluice prove simulation}. Runs random plans, one seed after the other, until
+ * a run violates an invariant or the time is over. After a violation, the exit code is 1, and the
+ * last line of the output is the seed. Without a violation, the exit code is 0.
  */
 public final class SimulationMain {
 
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** A run with fewer steps prints a warning: 1.4 million steps missed 3 planted faults. */
+  /**
+   * A run with fewer steps than this prints a warning: 1.4 million steps missed 3 planted faults.
+   */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

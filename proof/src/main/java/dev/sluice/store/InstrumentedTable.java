@@ -199,7 +199,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
   }
 
-  /** Returns the place, the tag and the TAT of each live bucket. */
+  /** Returns the place (the second part of the hash), the tag and the TAT of each live bucket. */
   private static Set<List<Long>> buckets(BucketTable table) {
     Set<List<Long>> buckets = new HashSet<>();
     for (long[] part : table.live()) {

@@ -52,11 +52,11 @@ public record FirstOutage(List<Seen> all) {
   }
 
   /**
-   * Runs one of the processes. Prints how long the slowest call took, and the longest stall of a
+   * Runs one measured process. Prints how long the slowest call took, and the longest stall of a
    * thread, both in milliseconds.
    *
-   * @param args the number of callers that spend at the same time, and whether to make the same
-   *     number of calls before the outage
+   * @param args the number of callers that spend at the same time, and whether each caller makes
+   *     one call before the outage
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);

@@ -429,8 +429,8 @@ enum Trial {
   }
 
   /**
-   * Kills the process of one PostgreSQL session with SIGKILL. After this, PostgreSQL ends all other
-   * sessions and recovers.
+   * Kills the process of one PostgreSQL session with SIGKILL. After the kill, PostgreSQL ends all
+   * other sessions and recovers.
    */
   private static void killSession(DataSource source) {
     try (Connection connection = source.getConnection();

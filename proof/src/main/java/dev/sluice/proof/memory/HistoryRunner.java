@@ -30,7 +30,10 @@ final class HistoryRunner {
     return run(history, null, Odds.NONE, told);
   }
 
-  /** Runs a history with random turns. Only the policy of the history's schedule is used. */
+  /**
+   * Runs a history with random turns. Of the history's schedule, only the policy for yielding
+   * threads is used.
+   */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }

@@ -40,8 +40,8 @@ import java.util.function.ToLongFunction;
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  // One client per protocol sends two requests in this many milliseconds, so 7 protocols send fewer
-  // than 800 per second.
+  // the time in which one client per protocol sends two requests, so that 7 protocols send fewer
+  // than 800 requests per second
   private static final int PER_DOOR_MILLIS = 18;
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
