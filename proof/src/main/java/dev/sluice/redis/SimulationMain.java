@@ -284,7 +284,7 @@ public final class SimulationMain {
         tellProgress(worlds, steps);
       }
     }
-    out.println(worlds + " worlds, " + steps + " steps");
+    out.println(worlds + " simulated runs, " + steps + " steps");
     counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
     return counts.isEmpty() ? 0 : 1;
   }

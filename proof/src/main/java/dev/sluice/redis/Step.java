@@ -59,9 +59,9 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      * bucket.
      */
     DENIED_BATCH,
-    /** Empties a bucket. Parameter: number of the bucket. */
+    /** Empties the bucket whose number is the only parameter. */
     DRAIN,
-    /** Checks a bucket. Parameter: id of the bucket. */
+    /** Checks the bucket whose id is the only parameter. */
     OBSERVE,
     /**
      * Parameters: limit, id, cost, milliseconds until the cancellation (-1: close the reservation
@@ -151,7 +151,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      */
     KILL,
     /**
-     * A server forgets the script; a database forgets its prepared statements. Parameter: server.
+     * A server forgets the script; a database forgets its prepared statements. Parameter: the
+     * server.
      */
     FORGET_SCRIPT,
     /** Parameters: server, milliseconds for which the server has no memory. */
