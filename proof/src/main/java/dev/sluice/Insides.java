@@ -52,7 +52,7 @@ public final class Insides {
    * Returns the index in the limiter's table at which the limiter records its last refund to a
    * bucket.
    *
-   * @return the index; several buckets can share a table entry
+   * @return the index of the entry; several buckets can share a table entry
    */
   public static int entryOf(String bucketKey) {
     return LastRefundTimes.entry(bucketKey);
@@ -69,7 +69,7 @@ public final class Insides {
    * Splits a transaction into one transaction per bucket. A limit with several quotas has one
    * bucket per quota.
    *
-   * @return one transaction per quota, the longest period first
+   * @return one transaction per quota; the transaction with the longest period comes first
    */
   public static List<Transaction> parts(Transaction asked) {
     return asked.isSeveral() ? asked.parts() : List.of(asked);

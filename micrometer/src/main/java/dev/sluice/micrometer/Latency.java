@@ -22,7 +22,9 @@ final class Latency {
 
   private Latency() {}
 
-  /** Records a value several times. Uses one call if the summary is a {@link BulkSummary}. */
+  /**
+   * Records a value several times. A {@link BulkSummary} needs only one call to record all values.
+   */
   static void record(DistributionSummary summary, double seconds, int times) {
     if (summary instanceof BulkSummary bulk) {
       bulk.record(seconds, times);

@@ -260,7 +260,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    // The map contains every operation.
+    // Both maps contain a histogram for every operation.
     Objects.requireNonNull((failure == null ? successes : errors).get(act))
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
@@ -320,8 +320,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files were loaded and are in force. Call this method after every load,
-   * including the first.
+   * Records that the limit files were loaded and are in force. Call this method after every load of
+   * the limit files, including the first.
    *
    * @param at when the files were loaded
    */
@@ -349,7 +349,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Records that the overrides were loaded from their source, a table or the file of overrides, and
-   * are in force. Call this method after every load, including the first.
+   * are in force. Call this method after every load of the overrides, including the first.
    *
    * @param at when the overrides were loaded
    */
@@ -359,7 +359,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that some or all overrides could not be loaded. The other overrides stay in force.
+   * Records that some or all overrides could not be loaded. The remaining overrides stay in force.
    *
    * @param mistakes the number of mistakes; 0 if the source had no overrides
    */

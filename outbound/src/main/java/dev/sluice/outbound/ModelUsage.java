@@ -63,7 +63,7 @@ public final class ModelUsage {
 
   private final Map<String, Long> latest = new HashMap<>();
 
-  /** Creates an object that has read no tokens yet. */
+  /** Creates an object that has not read any response yet. */
   public ModelUsage() {}
 
   /**

@@ -104,7 +104,7 @@ public final class Pacer {
    * @param uri the URI of the request
    * @param atMost the longest wait of this request; a wait above {@code maxWait} (see {@link
    *     #builder}) is shortened to {@code maxWait}
-   * @return a future like the future of {@link #admit(URI)}
+   * @return a future that completes like the future of {@link #admit(URI)}
    * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
@@ -357,7 +357,7 @@ public final class Pacer {
 
     /**
      * Sets the clock with which pauses are measured; by default {@link TimeSource#system}. In a
-     * test, set the same clock as for the limit.
+     * test, pass the clock that the limit uses.
      *
      * @param newTime the clock, which must be monotonic
      * @return this

@@ -61,7 +61,7 @@ final class Turns {
       admission.cancel(false);
       throw e;
     } catch (ExecutionException e) {
-      // The admission has failed. The caller reads the exception from the admission.
+      // The admission has failed. The caller reads the exception from the failed admission.
     }
     return true;
   }

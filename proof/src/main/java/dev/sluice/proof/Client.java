@@ -77,7 +77,7 @@ public interface Client extends AutoCloseable {
 
     /**
      * Returns the number of spent tokens in the bucket after this operation. {@code lacked} is the
-     * number before the operation.
+     * number of spent tokens before the operation.
      */
     public long left(long lacked, int cost) {
       return this == CHECK || this == RESERVE ? lacked : shown(lacked, cost);

@@ -89,8 +89,8 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Reads a line, and returns it without its line break. Throws if the connection ended before the
-   * line.
+   * Reads a line, and returns it without its line break. Throws if the connection ended before a
+   * line arrived.
    */
   public String line() throws IOException {
     String line = lineOrEnd();

@@ -60,7 +60,10 @@ public final class Http2Frames {
     return frame(HEADERS, END_HEADERS | END_STREAM, stream, block(0x82, path));
   }
 
-  /** Returns the header frame of a POST request. Frames with the body must follow. */
+  /**
+   * Returns the header frame of a POST request. The caller must send frames with the body after the
+   * header frame.
+   */
   public static byte[] post(int stream, String path) {
     return post(stream, path, "application/json");
   }

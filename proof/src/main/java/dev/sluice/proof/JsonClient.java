@@ -25,7 +25,7 @@ abstract class JsonClient implements Client {
     this.keys = keys;
   }
 
-  /** Sends a request and reads its response. Throws if the connection ends after the response. */
+  /** Sends a request and reads its response. Throws if the connection closes after the response. */
   abstract HttpAnswer post(String path, String body, String token) throws IOException;
 
   static String spend(String id) {

@@ -17,7 +17,7 @@ import java.util.HexFormat;
  */
 public record Keys(String load, String operator) {
 
-  /** The empty tokens for a server without access control. */
+  /** Empty access tokens, for a server without access control. */
   public static final Keys NONE = new Keys("", "");
 
   private static final int BYTES = 32;

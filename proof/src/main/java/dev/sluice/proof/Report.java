@@ -77,8 +77,8 @@ public final class Report {
     }
 
     /**
-     * Removes an option that has no value from the arguments. Returns whether the option was
-     * present.
+     * Removes an option without a value from the arguments. Returns whether the command line
+     * contained the option.
      */
     public boolean takes(String option) {
       boolean found = words.remove(option);

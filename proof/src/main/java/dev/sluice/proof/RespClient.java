@@ -161,7 +161,7 @@ public final class RespClient implements Client {
     };
   }
 
-  /** Returns an array reply as a list. Throws for any other reply. */
+  /** Returns an array reply as a list. Throws if the reply is not an array. */
   public static List<?> list(Object reply) throws IOException {
     if (reply instanceof List<?> values) {
       return values;

@@ -136,11 +136,11 @@ public final class Server implements AutoCloseable {
       return heap != null || peakMib <= ServerFlags.SMALL_MIB;
     }
 
-    /** Describes the promised memory bound, such as "lives within 256 MiB". */
+    /** Describes the promised memory bound, such as "stays within 256 MiB of memory". */
     public String promise() {
       return heap == null
-          ? String.format(Locale.ROOT, "lives within %d MiB", ServerFlags.SMALL_MIB)
-          : "lives with a heap of " + heap + " and no other bound";
+          ? String.format(Locale.ROOT, "stays within %d MiB of memory", ServerFlags.SMALL_MIB)
+          : "runs with a heap of " + heap + " and no other memory bound";
     }
 
     /** Starts a server that must fail to start. Returns the exit code of the process. */
@@ -357,7 +357,7 @@ public final class Server implements AutoCloseable {
 
   /**
    * Waits until the process has ended, and returns its exit code; returns -1 if the process does
-   * not end within a minute. After this call, the log is complete.
+   * not end within a minute. When this method returns, the log is complete.
    */
   public int exitCode() throws InterruptedException {
     if (!process.waitFor(PATIENCE.toSeconds(), TimeUnit.SECONDS)) {

@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>A Redis server cannot announce that it will close a connection. A command that the server did
  * not read does not count as lost. The client infers from a command's send time whether the server
- * read the command. After SIGTERM, the server replies for one more second. The server then closes
- * each connection within about another second.
+ * read the command. After SIGTERM, the server replies for one more second. After this second, the
+ * server closes each connection within about another second.
  */
 public final class Spender {
 
@@ -29,7 +29,7 @@ public final class Spender {
 
   /**
    * The server must read every command that is sent within this time after SIGTERM. The
-   * documentation promises a whole second.
+   * documentation promises that the server reads commands for a whole second after SIGTERM.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -124,7 +124,7 @@ public final class Spender {
     } catch (IOException e) {
       if (!heldUp) {
         lost =
-            "over %s after %s responses, with the request sent %s ms after the previous request: %s"
+            "over %s after %s responses; the last request was sent %s ms after the previous request: %s"
                 .formatted(door, answered, betweenMillis, e);
       }
     } finally {

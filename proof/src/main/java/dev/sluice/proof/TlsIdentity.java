@@ -54,7 +54,7 @@ public record TlsIdentity(X509Certificate certificate, Key key) {
 
   /**
    * Writes the certificate file and the key file. {@link Folder#tls} returns the server options for
-   * these files.
+   * the certificate file and the key file.
    */
   public void install(Folder folder) throws IOException, GeneralSecurityException {
     folder.write("tls.key", pem("PRIVATE KEY", key.getEncoded()));

@@ -35,8 +35,8 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // Whether it is unknown if the next failure opens the breaker: if no probe could be scheduled
-    // when the breaker closed, or if an answer may have ended the trial.
+    // Whether the next failure may open the breaker: no probe could be scheduled when the breaker
+    // closed, or an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {

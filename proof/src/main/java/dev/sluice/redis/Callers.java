@@ -266,8 +266,8 @@ final class Callers {
   }
 
   /**
-   * Checks again after {@code retryIn}. If nothing else has changed the bucket, the check must be
-   * allowed.
+   * Checks a denied transaction again after {@code retryIn}. If nothing else has changed the
+   * bucket, the check must be allowed.
    */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
@@ -468,7 +468,7 @@ final class Callers {
 
   /**
    * Makes one of several reservations. If calls can overtake each other, the reservations are
-   * cancelled in another order than they were made.
+   * cancelled in an order that differs from the order of the calls.
    *
    * @param number the number of this reservation, from 0
    * @param again the number of reservations whose callers spend again soon after the cancellation

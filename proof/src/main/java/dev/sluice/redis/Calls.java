@@ -40,7 +40,7 @@ final class Calls {
   private final Set<String> givenUp = new HashSet<>(); // keys of buckets whose callers gave up
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key: the last moment
-  // by bucket key: the number of calls at the moment at which the only caller gave up
+  // by bucket key: how many calls had used the bucket when its only caller gave up
   private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
@@ -150,7 +150,7 @@ final class Calls {
    * The oldest denials that a process is still allowed to remember for a bucket.
    *
    * @param since calls must not be denied because of the bucket's state before this moment
-   * @param told the moment from which {@code since} applies to calls
+   * @param told only calls that begin at this moment or later must respect {@code since}
    */
   private record Forgotten(long since, long told) {}
 
@@ -252,7 +252,7 @@ final class Calls {
 
   /**
    * Returns whether the store must refuse a call at once, because the process has marked the server
-   * of a bucket down. Returns false if the refusal is not certain.
+   * of a bucket down. Returns false if it is uncertain whether the store must refuse the call.
    */
   boolean mustBeRefused(List<Transaction> transactions) {
     return LASTING_MASTERS.contains(fleet.topology)
@@ -291,7 +291,7 @@ final class Calls {
     return asked.getOrDefault(bucketKey, 0);
   }
 
-  // The callers' code after an answer
+  // The code that callers run after an answer
 
   void blockNext(long nanos) {
     nextBlocks = nanos;

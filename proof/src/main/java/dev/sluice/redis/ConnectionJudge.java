@@ -18,8 +18,8 @@ final class ConnectionJudge {
   private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
   /**
-   * The largest number of future stages that can wait for a connection without belonging to a call,
-   * for example stages of probes.
+   * The largest number of dependent stages that can wait for a connection without belonging to a
+   * call, for example stages of probes.
    */
   private static final int FEW = 9;
 
@@ -40,7 +40,9 @@ final class ConnectionJudge {
     this.goesApart = plan.has(Step.Kind.TRY_AGAIN);
   }
 
-  /** Sets the calls of the process. In a Cluster, each bucket can have a separate queue. */
+  /**
+   * Sets the record of the process's calls. In a Cluster, each bucket can have a separate queue.
+   */
   void watch(Calls made) {
     calls = made;
   }
@@ -111,7 +113,7 @@ final class ConnectionJudge {
      * @param calls whether calls waited for the connection
      */
     void failed(boolean calls) {
-      // With these topologies, a process always connects to the same servers.
+      // In the topologies SINGLE and RING, a process always connects to the same servers.
       boolean isOwn = topology == Topology.SINGLE || topology == Topology.RING;
       boolean isJudged = calls && isOwn && !goesApart && !isClosing();
       boolean wasAsked = askedSince.getOrDefault(server, Long.MIN_VALUE) < begun;

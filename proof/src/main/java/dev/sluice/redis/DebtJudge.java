@@ -39,7 +39,7 @@ final class DebtJudge {
   /**
    * Checks a call that forgives a debt, and returns the violation, or null. The process measures
    * the burst offset from the answer that reported the debt. A late call is not checked, because
-   * the time of that answer is unknown.
+   * the time of the answer that reported the debt is unknown.
    */
   @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());
@@ -48,7 +48,7 @@ final class DebtJudge {
       forgivenUntil.put(debt, nowNanos + charge.offsetNanos());
     }
     if (!conditions.debtsAppear()) {
-      return debt + ": a debt was forgiven, though this world cannot cause debts";
+      return debt + ": a debt was forgiven, though nothing in this simulation can cause debts";
     }
     boolean tooSoon = until != null && until - afterwardsNanos > nowNanos;
     return tooSoon && !clocksWereStepped

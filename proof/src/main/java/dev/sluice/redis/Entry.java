@@ -12,7 +12,7 @@ final class Entry {
   final int process;
   final long moment;
   final long nowNanos;
-  final long nanos; // the increment; for a loss, the TAT after the loss
+  final long nanos; // the increment of the TAT; for a loss, the TAT after the loss
   final long offsetNanos;
   final long afterNanos;
   boolean counts;
@@ -34,7 +34,7 @@ final class Entry {
    * A change of a TAT.
    *
    * @param nowNanos the time at which the change was decided, by the bucket's clock
-   * @param nanos the increment; for a loss, the TAT after the loss
+   * @param nanos the increment of the TAT; for a loss, the TAT after the loss
    * @param offsetNanos the burst offset
    * @param afterNanos the TAT after the change
    */
@@ -82,8 +82,8 @@ final class Entry {
   /**
    * Returns the TAT after this event, computed with another clock.
    *
-   * @param now the time of the event by the other clock
-   * @param leftNanos for a loss, the TAT after the loss by the other clock
+   * @param now the time of the event by the clock that this method uses
+   * @param leftNanos for a loss, the TAT after the loss, by the clock of {@code now}
    */
   long after(long tatNanos, long now, long leftNanos) {
     if (!counts) {

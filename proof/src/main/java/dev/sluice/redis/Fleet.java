@@ -133,7 +133,9 @@ final class Fleet {
             .anyMatch(server -> server.refusedSeveral(since));
   }
 
-  /** Returns the server for a new database connection; after a failover, sometimes the old one. */
+  /**
+   * Returns the server for a new database connection; after a failover, sometimes the old primary.
+   */
   SimulatedServer host(Dice dice) {
     SimulatedServer old = oldMaster;
     return old != null && dice.chance(20) ? old : masters.get(0);

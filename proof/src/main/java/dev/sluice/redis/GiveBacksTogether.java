@@ -7,9 +7,10 @@ import java.util.Map;
 /**
  * Computes how many tokens in excess a bucket may have after overlapping refunds by one process.
  * Overlapping refunds can return more tokens than the reservations spent: at most the tokens that
- * refill between the start of the first refund and the end of the last refund. If a plain refund or
- * a reset overlaps with cancellations, the tokens of the cancelled reservations can be returned
- * twice. Refunds that do not overlap must never return too many tokens. Not thread-safe.
+ * refill between the start of the first refund and the end of the last refund. If a refund that is
+ * not a cancellation, or a reset, overlaps with cancellations, the tokens of the cancelled
+ * reservations can be returned twice. Refunds that do not overlap must never return too many
+ * tokens. Not thread-safe.
  */
 final class GiveBacksTogether {
 
@@ -67,7 +68,7 @@ final class GiveBacksTogether {
    * have, in nanoseconds of its TAT.
    *
    * @param takenNanos the smallest TAT increment that the refunded spend can have had; 0 for a
-   *     plain refund
+   *     refund that is not a cancellation
    */
   long allowedNanos(int process, String key, long takenNanos) {
     Together together = all.get(place(process, key));

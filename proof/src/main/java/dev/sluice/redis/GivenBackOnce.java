@@ -39,11 +39,13 @@ final class GivenBackOnce {
   @Nullable String gaveBack(long nanos, long leftNanos) {
     givenNanos += nanos;
     if (nanos > leftNanos) {
-      return World.text("%d ns were returned, but only %d ns were left", nanos, leftNanos);
+      return World.text(
+          "%d ns were refunded, but only %d ns were left to refund", nanos, leftNanos);
     }
     long mostNanos = spentNanos - heldNanos;
     return givenNanos > mostNanos
-        ? World.text("%d ns were returned in all, of at most %d ns", givenNanos, mostNanos)
+        ? World.text(
+            "%d ns were refunded in all, but at most %d ns may be refunded", givenNanos, mostNanos)
         : null;
   }
 }

@@ -88,7 +88,7 @@ final class KnownBucket {
   record Lowered(int process, long moment, long nowNanos, long nanos) {}
 
   /**
-   * A plain refund.
+   * A refund that is not a cancellation.
    *
    * @param nowNanos the time of the bucket's clock
    * @param nanos the requested amount
@@ -104,7 +104,7 @@ final class KnownBucket {
    *
    * @param process the process that cancels the spend by the receipt
    * @param untilNanos the end of the receipt's validity
-   * @param nanos the increment of the spend
+   * @param nanos how far the spend raised the TAT
    * @param lowerings how often the TAT was lowered before the spend; {@link #UNKNOWN} if the spend
    *     was decided by a master that a failover had replaced
    */
@@ -157,7 +157,7 @@ final class KnownBucket {
     return last;
   }
 
-  /** Records a plain refund. */
+  /** Records a refund that is not a cancellation. */
   void gaveBack(Given given) {
     givenBack.addLast(given);
     if (givenBack.size() > GIVEN_KEPT) {

@@ -15,7 +15,8 @@ final class KnownLines {
   private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
   // keys of buckets whose TAT was changed by other events than spends and waits
   private final Set<String> disturbed = new HashSet<>();
-  // entries of the limiter's table for whose buckets a caller that gives up may lose its tokens
+  // entries of the limiter's table; a caller of a bucket with such an entry may lose its tokens if
+  // it gives up
   private final Set<Integer> fixed = new HashSet<>();
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
@@ -41,7 +42,8 @@ final class KnownLines {
 
   /**
    * Records that a caller gives up. The limiter may be unable to refund the caller's tokens if a
-   * later call uses the same bucket, or if another call is in flight together with the withdrawal.
+   * later call uses the same bucket, or if another call is in flight while the server handles the
+   * withdrawal of the spend.
    *
    * @param since the start of the caller's call
    * @param nanos the longest time until the server has received the withdrawal

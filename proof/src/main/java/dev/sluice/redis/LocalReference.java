@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Recomputes the decisions that one process makes by {@code FailureRule.local} while the store is
- * unavailable. During the outage, each bucket of a process has the process's share of the limit.
- * Not thread-safe.
+ * unavailable. During an outage of the store, each bucket of a process has the process's share of
+ * the limit. Not thread-safe.
  */
 final class LocalReference {
 
@@ -52,8 +52,8 @@ final class LocalReference {
   }
 
   /**
-   * Returns a description if a decision is wrong, otherwise null. The decisions must be passed in
-   * the order in which they were made.
+   * Returns a description if a decision is wrong, otherwise null. Pass the decisions to this method
+   * in the order in which the process made them.
    *
    * @param quotas returns a bucket's whole quota; a decision contains only the process's share of
    *     the quota
@@ -109,7 +109,10 @@ final class LocalReference {
     }
     long remaining = Math.max(asked.depthNanos - part.resetInNanos(), 0) / asked.intervalNanos;
     if (part.remaining() != remaining) {
-      return "reports " + part.remaining() + " tokens left of the share instead of " + remaining;
+      return "reports "
+          + part.remaining()
+          + " tokens left of this process's share instead of "
+          + remaining;
     }
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);

@@ -45,7 +45,7 @@ final class Operation {
   private static final int DENY = 2;
   private static final int LOCAL = 3;
   private static final long AT_ONCE_NANOS = 200_000;
-  // the store never estimates a round trip longer than this
+  // the longest round trip that the store ever estimates
   private static final long MOST_ESTIMATE_NANOS = 50_000_000;
   private static final long SLACK_NANOS = 2_000_000;
   private static final Set<String> KEEPING_LINES =
@@ -230,7 +230,7 @@ final class Operation {
 
   // The end of the call
 
-  /** Ends the call. {@code how} becomes text only if the world keeps a history. */
+  /** Ends the call. {@code how} is converted to text only if the world keeps a history. */
   void end(Object how) {
     ended = true;
     disturbed = overlaps();
@@ -521,7 +521,7 @@ final class Operation {
     requireStatement(right ? null : "was limited, though the id is unlimited", part);
   }
 
-  /** Requires that the bucket had the TAT that the answer to a refund reports at some moment. */
+  /** Requires that, at some moment, the bucket had the TAT that the answer to a refund reports. */
   private void requireLeft(Decision part, Transaction transaction) {
     String key = transaction.bucketKey();
     if (!calls.fleet.failedOverLately()
@@ -664,7 +664,7 @@ final class Operation {
     return decision.parts().stream().anyMatch(part -> part.penalty() != null);
   }
 
-  /** Requires that the bucket had the TAT that the answer reports at some moment of the call. */
+  /** Requires that, at some moment of the call, the bucket had the TAT that the answer reports. */
   private void requireShown(Decision part, Transaction transaction, long takenNanos) {
     if (calls.fleet.failedOverLately() || part.resetInNanos() == 0) {
       return;
@@ -793,7 +793,7 @@ final class Operation {
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call. Without an earlier call, returns the start of this call.
+   * call. Returns the start of this call if there was no such earlier call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);

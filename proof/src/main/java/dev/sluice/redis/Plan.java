@@ -28,7 +28,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   static final String LINGERS = "lingers";
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // number of buckets that stay empty
-  // The numbers of four limits of SimulatedLimits:
+  // Indexes of four limits of SimulatedLimits:
   private static final int EMPTY_FOR_LONG = 2; // refills one token an hour
   private static final int MAY_WAIT = 3; // lets callers wait for tokens
   private static final int SEVERAL = 4; // has several quotas
@@ -175,7 +175,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(settings), List.copyOf(steps));
   }
 
-  /** Returns a call, whose limit is at random replaced by a limit with several quotas. */
+  /** Returns a call; at random, its limit is replaced by a limit with several quotas. */
   private static Step ofSeveral(Dice dice, Step step, boolean waiting) {
     boolean isWait = step.kind() == Kind.ACQUIRE || step.kind() == Kind.ACQUIRE_BLOCKING;
     boolean isOfAny = OF_ANY_LIMIT.contains(step.kind());
@@ -344,8 +344,9 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Makes the last process check a bucket. At the same time, the first process sends batches that
-   * need tokens of the same bucket and of an empty bucket, so every batch is denied.
+   * Adds checks of a bucket to the steps of the last process. At the same time, the first process
+   * sends batches that need tokens of the same bucket and of an empty bucket, so every batch is
+   * denied.
    */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
     for (int partner = 0; partner < PARTNERS; partner++) {

@@ -240,7 +240,8 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "p%d forgave a debt, but had no call on this bucket only: %s", process, charge));
+                  "p%d forgave a debt, but had no call that used only this bucket: %s",
+                  process, charge));
     }
     if (tatNanos > nowNanos + charge.offsetNanos()) {
       String wrong = debts.forgiven(by, charge, nowNanos, anyClockWasStepped());
@@ -316,7 +317,10 @@ final class Reference {
     return known != null && known.clocksWereStepped();
   }
 
-  /** Records a charge at an old master. The new master can grant the same tokens again. */
+  /**
+   * Records a charge at a master that a failover has replaced. The new master can grant the same
+   * tokens again.
+   */
   private void stale(
       Fleet known,
       SimulatedServer server,
@@ -417,7 +421,10 @@ final class Reference {
     }
   }
 
-  /** Records a grant that a caller received. Returns the server's matching spend; null if none. */
+  /**
+   * Records a grant that a caller received. Returns the spend that the server recorded for this
+   * grant; null if none.
+   */
   @Nullable Granted granted(
       Object caller, int process, String key, long nanos, long nowNanos, long afterNanos) {
     KnownBucket bucket = bucket(key);
@@ -464,7 +471,8 @@ final class Reference {
   /**
    * Records that a lease handed out a token, which counts as spent now. The first token of a
    * lease's spend counts at the time of the spend. If the bucket's clock has stepped since the
-   * spend, every token counts at the time of the spend, since the lease's own clock does not step.
+   * spend, every token counts at the time of the spend, because the lease's own clock does not
+   * step.
    *
    * @param isFirst whether the token is the first token of the spend
    */
@@ -598,8 +606,8 @@ final class Reference {
       return;
     }
     // A later cancellation may have reached the server after its tokens had refilled, and so
-    // refunded nothing. The process nevertheless counted the cancelled tokens as refunded, and
-    // computed too early a TAT for this spend.
+    // refunded nothing. The process counted tokens as refunded that the server did not refund, and
+    // therefore computed too early a TAT for this spend.
     long movedNanos =
         bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;
@@ -778,8 +786,8 @@ final class Reference {
 
   /**
    * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not know that
-   * the call arrived. A process does not know of an arrival if no caller waits for the call, or if
-   * a call on the bucket failed recently.
+   * the call arrived. A process does not know that a call arrived if no caller waits for the call,
+   * or if a call on the bucket failed recently.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);

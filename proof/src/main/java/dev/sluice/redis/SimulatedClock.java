@@ -43,7 +43,7 @@ final class SimulatedClock {
     lastStep = world.now();
   }
 
-  /** Returns the moment of the last step. */
+  /** Returns the moment of the clock's last step. */
   long lastStep() {
     return lastStep;
   }

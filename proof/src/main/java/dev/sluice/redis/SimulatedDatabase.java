@@ -308,7 +308,7 @@ final class SimulatedDatabase {
     }
   }
 
-  /** The transaction of one call that charges. */
+  /** The database transaction of one call that charges buckets. */
   private final class Transaction {
     private final Query query;
     private final SimulatedConnection client;

@@ -204,7 +204,9 @@ final class SimulatedNetwork implements Connector {
     return done;
   }
 
-  /** Connects to a server and sends a PING. The result fails with an exception after 2 s. */
+  /**
+   * Connects to a server and sends a PING. The returned future fails with an exception after 2 s.
+   */
   <C> CompletableFuture<C> connect(
       String name,
       java.util.function.Supplier<@Nullable SimulatedServer> whom,
@@ -284,14 +286,14 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** A future connection that reports the number of stages that wait for the connection. */
+  /** The future of a connection, which reports how many stages wait for the connection. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
     private final List<CompletableFuture<?>> waiting; // shared with all dependent stages
     private final IntConsumer told;
 
     /**
-     * Creates a future connection.
+     * Creates the future of a connection.
      *
      * @param told receives the number of waiting stages, each time a stage is added
      */

@@ -503,7 +503,9 @@ final class SimulatedProcess {
         calls.outstanding() == 0,
         () -> "has " + calls.outstanding() + " calls in flight after closing its store");
     require(timing.pending() == 0, () -> "has " + timing.pending() + " timers of a closed store");
-    require(Insides.waiting(limiter) == 0, () -> "lets callers wait for a closed store");
+    require(
+        Insides.waiting(limiter) == 0,
+        () -> "still has callers that wait, after closing its store");
     require(timing.threads() == 0, () -> "has " + timing.threads() + " threads of a closed store");
     if (heldToTheEnd != null) {
       requireFull("c", "a reservation was cancelled");

@@ -136,7 +136,7 @@ final class SimulatedServer {
     return replica;
   }
 
-  /** Commits all transactions that have decided, if this is a PostgreSQL server. */
+  /** Commits all transactions whose outcome is decided, if this is a PostgreSQL server. */
   void finishCommits() {
     SimulatedDatabase own = database;
     if (own != null) {
@@ -176,7 +176,9 @@ final class SimulatedServer {
     }
   }
 
-  /** Returns whether the server has refused calls for 0.1 s, and will refuse calls for 5 ms. */
+  /**
+   * Returns whether the server has refused calls for 0.1 s, and will refuse calls for 5 ms more.
+   */
   boolean refusesCalls() {
     boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
     return up && refuses && world.now() - refusesSince > 100_000_000;
@@ -245,7 +247,7 @@ final class SimulatedServer {
     trouble();
   }
 
-  /** Reports the keys of the old master that this new master lacks to the {@link Reference}. */
+  /** Reports to the {@link Reference} which keys of the old master this new master lacks. */
   void tookOverFrom(SimulatedServer master) {
     master.keys.forEach(
         (key, stored) -> {
@@ -280,7 +282,7 @@ final class SimulatedServer {
   /**
    * Moves keys to another server.
    *
-   * @param which removes the keys that this server keeps from a given map
+   * @param which receives a map of all keys, and removes the keys that this server keeps
    */
   void migrate(SimulatedServer to, Consumer<Map<String, ?>> which) {
     Map<String, Stored> moving = new HashMap<>(keys);
@@ -359,12 +361,12 @@ final class SimulatedServer {
       return new Command(false, new byte[0][], new byte[0]);
     }
 
-    /** Sets the latest arrival at which the command counts as not delayed. */
+    /** Sets the latest arrival time at which the command counts as not delayed. */
     void leavesUntil(long moment) {
       promptUntil = moment;
     }
 
-    /** Records that the client has stopped waiting. The answer can still arrive. */
+    /** Records that the client has stopped waiting. The command's answer can still arrive. */
     void abandon() {
       abandoned = true;
     }

@@ -56,7 +56,7 @@ final class SimulatedThread extends Thread implements StoreThread {
     wake();
   }
 
-  /** Makes the blocked thread soon check again whether it can continue. */
+  /** Lets the blocked thread soon check again whether it can continue. */
   void wake() {
     continueAt(world.now() + dice.between(1_000, 30_000));
   }

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedTiming implements Timing {
 
   /**
-   * The possible values of {@code System.nanoTime} at the start of a run. With the second value,
-   * the time is negative at first; with the third value, the time overflows.
+   * The possible values of {@code System.nanoTime} at the start of a run. The second value makes
+   * the time negative at first, and the third value makes the time overflow.
    */
   private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
 

@@ -17,7 +17,7 @@ final class SimulatedWaiting implements Insides.Waiting {
     this.world = world;
   }
 
-  /** Interrupts the waiting caller at a moment. */
+  /** Interrupts the waiting caller at the given moment. */
   void interruptAt(long moment) {
     interruptAt = moment;
   }
@@ -33,7 +33,7 @@ final class SimulatedWaiting implements Insides.Waiting {
     world.runUntil(future::isDone, Math.min(interruptAt, world.now() + LONGEST_NANOS));
     if (!future.isDone()) {
       boolean unused = isInterrupted();
-      throw new InterruptedException("the caller was interrupted, or the run has ended");
+      throw new InterruptedException("the caller was interrupted, or the simulated run has ended");
     }
   }
 

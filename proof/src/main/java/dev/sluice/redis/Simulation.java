@@ -108,8 +108,8 @@ final class Simulation {
   }
 
   /**
-   * Waits for a minute, after which limiters no longer need to track refunds. After the minute,
-   * further calls must make the limiters remove all refunds.
+   * Waits for a minute, after which limiters no longer need to track refunds. When a minute has
+   * passed, further calls must make the limiters remove all tracked refunds.
    */
   private void linger() {
     world.runUntil(() -> false, world.now() + LONGEST_MEMORY_NANOS);

@@ -28,7 +28,9 @@ public final class SimulationMain {
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /** A run with fewer steps prints a warning: 1.4 million steps missed 3 planted faults. */
+  /**
+   * A run with fewer steps than this prints a warning: 1.4 million steps missed 3 planted faults.
+   */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();
@@ -139,7 +141,7 @@ public final class SimulationMain {
         : search(minutes, first, wish, out);
   }
 
-  /** Returns the first seed from {@code from} on whose plan is chosen. */
+  /** Returns the first seed whose plan is chosen, beginning with {@code from}. */
   private static long firstSeed(long from, Predicate<Plan> chosen) {
     long seed = from;
     while (!chosen.test(Plan.random(seed))) {
@@ -189,7 +191,7 @@ public final class SimulationMain {
     double seconds = (cpuNanos() - start) / 1e9;
     out.printf(
         Locale.ROOT,
-        "%d worlds, %d steps, %.0f steps per second, no invariant broke%n",
+        "%d simulated runs, %d steps, %.0f steps per second, no invariant broke%n",
         worlds,
         steps,
         steps / seconds);
@@ -250,7 +252,7 @@ public final class SimulationMain {
   }
 
   private static void tellProgress(long worlds, long steps) {
-    System.err.printf(Locale.ROOT, "%d worlds, %d steps so far%n", worlds, steps);
+    System.err.printf(Locale.ROOT, "%d simulated runs, %d steps so far%n", worlds, steps);
   }
 
   private static int survey(double minutes, long first, Predicate<Plan> chosen, PrintStream out) {
@@ -282,7 +284,7 @@ public final class SimulationMain {
         tellProgress(worlds, steps);
       }
     }
-    out.println(worlds + " worlds, " + steps + " steps");
+    out.println(worlds + " simulated runs, " + steps + " steps");
     counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
     return counts.isEmpty() ? 0 : 1;
   }

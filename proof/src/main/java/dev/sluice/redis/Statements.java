@@ -75,7 +75,9 @@ final class Statements {
     boolean allowed = parts.stream().allMatch(Decision::allowed);
     if (batch.allowed() != allowed) {
       return "was "
-          + (allowed ? "denied, though no part was" : "allowed, though a part was denied");
+          + (allowed
+              ? "denied, though no part of the batch was denied"
+              : "allowed, though a part of the batch was denied");
     }
     long longest =
         parts.stream()

@@ -17,129 +17,169 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
 
   /** The kinds of steps. The comment of each kind lists the parameters of a step. */
   enum Kind {
-    /** limit, id, cost. */
+    /** Spends tokens. Parameters: limit, id, cost. */
     SPEND,
-    /** limit, id, largest number of tokens. */
+    /** Spends as many tokens as possible. Parameters: limit, id, largest number of tokens. */
     SPEND_UP_TO,
-    /** limit, id, cost, microseconds until the caller gives up. */
+    /**
+     * A spend whose caller gives up. Parameters: limit, id, cost, microseconds until the caller
+     * gives up.
+     */
     SPEND_GIVEN_UP,
-    /** limit, id, cost; the call is synchronous. */
+    /** A synchronous spend. Parameters: limit, id, cost. */
     SPEND_BLOCKING,
-    /** limit, id, cost. */
+    /** Checks a bucket. Parameters: limit, id, cost. */
     CHECK,
-    /** the parameters of {@link #MIXED_BATCH}. */
+    /** A batch of checks. Parameters: those of {@link #MIXED_BATCH}. */
     CHECK_BATCH,
-    /** limit, id, cost. */
+    /** Refunds tokens. Parameters: limit, id, cost. */
     REFUND,
-    /** limit, id. */
+    /** Resets a bucket. Parameters: limit, id. */
     RESET,
-    /** first id, number of transactions, cost of each. */
+    /** A batch of spends. Parameters: first id, number of transactions, cost of each. */
     BATCH,
-    /** first id, number of transactions, cost of each, microseconds until the caller gives up. */
+    /**
+     * A batch whose caller gives up. Parameters: first id, number of transactions, cost of each,
+     * microseconds until the caller gives up.
+     */
     BATCH_GIVEN_UP,
     /**
-     * first id, number of transactions, cost of each, and the kind of the first transaction: 0 to 2
-     * for batches of three kinds, 3 and more for batches of four kinds.
+     * Parameters: first id, number of transactions, cost of each, and the kind of the first
+     * transaction: 0 to 2 for batches of three kinds, 3 and more for batches of four kinds.
      */
     MIXED_BATCH,
-    /** first id, number of transactions, cost of each. */
+    /** A batch of refunds. Parameters: first id, number of transactions, cost of each. */
     REFUND_BATCH,
-    /** the parameters of {@link #MIXED_BATCH}. */
+    /** A refund of a mixed batch. Parameters: those of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
-    /** first id, number of transactions, 1. */
+    /** A batch of resets. Parameters: first id, number of transactions, 1. */
     RESET_BATCH,
-    /** id that OBSERVE checks, number of the empty bucket that denies the batch. */
+    /**
+     * A batch that an empty bucket denies. Parameters: id that OBSERVE checks, number of the empty
+     * bucket.
+     */
     DENIED_BATCH,
-    /** number of a bucket to empty. */
+    /** Empties the bucket whose number is the only parameter. */
     DRAIN,
-    /** id of the bucket to check. */
+    /** Checks the bucket whose id is the only parameter. */
     OBSERVE,
-    /** limit, id, cost, milliseconds until the cancellation (-1: close instead, -2: do nothing). */
+    /**
+     * Parameters: limit, id, cost, milliseconds until the cancellation (-1: close the reservation
+     * instead, -2: do nothing).
+     */
     RESERVE,
     /**
-     * limit, id, number of reservations, milliseconds until all reservations are cancelled, number
-     * of spends soon after the cancellations (0 if absent).
+     * Parameters: limit, id, number of reservations, milliseconds until all reservations are
+     * cancelled, number of spends soon after the cancellations (0 if absent).
      */
     RESERVE_TOGETHER,
     /**
-     * first id, number of transactions, cost of each, milliseconds until all transactions but those
-     * of limit A are cancelled, kind of the first transaction (all are required spends if absent).
+     * Parameters: first id, number of transactions, cost of each, milliseconds until all
+     * transactions but those of limit A are cancelled, kind of the first transaction (all are
+     * required spends if absent).
      */
     RESERVE_BATCH,
-    /** limit, id, cost, milliseconds until a synchronous cancellation. */
+    /**
+     * Parameters: limit, id, cost of a reservation, milliseconds until a synchronous cancellation.
+     */
     RESERVE_BLOCKING,
-    /** limit, id, cost, milliseconds until a cancellation by receipt, cancelling process. */
+    /**
+     * Parameters: limit, id, cost of a reservation, milliseconds until a cancellation by receipt,
+     * number of the process that cancels.
+     */
     RESERVE_ELSEWHERE,
-    /** limit, id, cost, milliseconds until the settlement, the true cost. */
+    /**
+     * Parameters: limit, id, cost of a reservation, milliseconds until the settlement, the true
+     * cost.
+     */
     RESERVE_SETTLED,
-    /** number of the set of limits that this process uses from now on. */
+    /** Parameter: number of the set of limits that this process uses from now on. */
     LIMITS,
-    /** shared id, burst of the id's override from now on (0: no override). */
+    /** Parameters: shared id, burst of the id's override from now on (0: no override). */
     OVERRIDES,
-    /** limit, id, milliseconds until the end of the penalty (0: lift the penalty). */
+    /** Parameters: limit, id, milliseconds until the end of the penalty (0: lift the penalty). */
     PENALTY,
-    /** limit, id, number of single tokens to spend. */
+    /** Parameters: limit, id, number of single tokens to spend from a lease. */
     LEASE,
-    /** limit, id. */
+    /** Closes a lease. Parameters: limit, id. */
     LEASE_CLOSE,
     /**
-     * id, cost, longest wait in milliseconds, microseconds until the caller gives up (-1: never), 1
-     * for the limit with several quotas (0 if absent).
+     * Parameters: id, cost, longest wait in milliseconds, microseconds until the caller gives up
+     * (-1: never), 1 for the limit with several quotas (0 if absent).
      */
     ACQUIRE,
-    /** the parameters of {@link #ACQUIRE}; the call is synchronous. */
+    /** A synchronous call with the parameters of {@link #ACQUIRE}. */
     ACQUIRE_BLOCKING,
     /**
-     * first id, number of transactions, cost of each, longest wait in milliseconds, microseconds
-     * until the caller gives up, 1 if every second transaction is spend-only (0 if absent).
+     * Parameters: first id, number of transactions, cost of each, longest wait in milliseconds,
+     * microseconds until the caller gives up, 1 if every second transaction is spend-only (0 if
+     * absent).
      */
     ACQUIRE_BATCH,
-    /** milliseconds for which the caller of the next answered call blocks its thread. */
+    /** Parameter: milliseconds for which the caller of the next answered call blocks its thread. */
     BLOCK,
-    /** what the store's observer throws when it is called next (0: an exception, 1: an error). */
+    /**
+     * Parameter: what the store's observer throws when it is called next (0: an exception, 1: an
+     * error).
+     */
     OBSERVER_THROWS,
-    /** what the limiter's observer throws when it is called next (0: an exception, 1: an error). */
+    /**
+     * Parameter: what the limiter's observer throws when it is called next (0: an exception, 1: an
+     * error).
+     */
     LIMITER_OBSERVER_THROWS,
-    /** no numbers; the store's next attempt to set a timer throws an error. */
+    /** No parameters; the store's next attempt to set a timer throws an error. */
     TIMER_THROWS,
-    /** server, number of a {@link SimulatedConnection.Cut}. */
+    /**
+     * Cuts the connection to a server. Parameters: server, number of a {@link
+     * SimulatedConnection.Cut}.
+     */
     CUT,
-    /** milliseconds by which the process's clock for buckets steps. */
+    /** Parameter: milliseconds by which the process's clock for buckets steps. */
     PROCESS_CLOCK_STEP,
-    /** milliseconds for which connecting is slow. */
+    /** Parameter: milliseconds for which connecting is slow. */
     CONNECT_SLOWLY,
-    /** no numbers; the next attempt to connect throws an error. */
+    /** No parameters; the next attempt to connect throws an error. */
     CONNECT_ERROR,
-    /** milliseconds for which each call has a random delay. */
+    /** Parameter: milliseconds for which each call has a random delay. */
     SLOW_CALLS,
-    /** server, milliseconds until the server continues. */
+    /** Freezes a server. Parameters: server, milliseconds until the server continues. */
     FREEZE,
-    /** server, 1 if the server keeps its data, milliseconds until the restart. */
+    /**
+     * Kills a server. Parameters: server, 1 if the server keeps its data, milliseconds until the
+     * restart.
+     */
     KILL,
-    /** server; a database forgets its prepared statements. */
+    /**
+     * A server forgets the script; a database forgets its prepared statements. Parameter: the
+     * server.
+     */
     FORGET_SCRIPT,
-    /** server, milliseconds. */
+    /** Parameters: server, milliseconds for which the server has no memory. */
     OUT_OF_MEMORY,
-    /** server, milliseconds. */
+    /** Parameters: server, milliseconds for which the server is busy. */
     BUSY,
-    /** server, milliseconds for which the server answers only a PING. */
+    /** Parameters: server, milliseconds for which the server answers only a PING. */
     CLUSTER_DOWN,
-    /** server, milliseconds for which the server refuses calls with several keys. */
+    /** Parameters: server, milliseconds for which the server refuses calls with several keys. */
     TRY_AGAIN,
-    /** server, milliseconds by which the replica lags from now on. */
+    /** Parameters: server, milliseconds by which the replica lags from now on. */
     LAG,
     /**
-     * milliseconds until the old master becomes a replica (11,000 if absent), 1 if clients stay
-     * connected to the old master (0 if absent).
+     * Parameters: milliseconds until the old master becomes a replica (11,000 if absent), 1 if
+     * clients stay connected to the old master (0 if absent).
      */
     FAIL_OVER,
-    /** milliseconds for which no Sentinel answers. */
+    /** Parameter: milliseconds for which no Sentinel answers. */
     SENTINELS_FAIL,
-    /** server that loses a part of its slots. */
+    /** Parameter: the server that loses a part of its slots. */
     MOVE_SLOTS,
-    /** server, milliseconds by which the server's clock steps. */
+    /** Parameters: server, milliseconds by which the server's clock steps. */
     CLOCK_STEP,
-    /** server, part of the rows (0 to 3), milliseconds for which another user locks these rows. */
+    /**
+     * Parameters: server, part of the rows (0 to 3), milliseconds for which another user locks
+     * these rows.
+     */
     LOCK_ROWS;
 
     boolean isFault() {

@@ -18,7 +18,7 @@ final class Traffic {
 
   private final Dice dice;
   private final long nanos;
-  // the start times of the crowds; if empty, calls are spread evenly
+  // the start times of the bursts of calls; if empty, calls are spread evenly
   private final List<Long> crowds = new ArrayList<>();
   private final long crowdNanos;
   private final List<Integer> ids = new ArrayList<>();

@@ -86,7 +86,10 @@ final class World {
     return steps;
   }
 
-  /** Schedules a task for a moment. If the actor is busy, the task runs when the actor is free. */
+  /**
+   * Schedules a task for the given moment. If the actor is busy, the task runs when the actor is
+   * free.
+   */
   void at(long moment, Actor actor, Runnable task) {
     events.add(new Event(Math.max(moment, now), sequence++, actor, task));
   }
@@ -105,8 +108,8 @@ final class World {
 
   /**
    * Blocks the running actor within its current event, as blocking user code does. Events of other
-   * actors run during the block. If a synchronous call is already waiting, the actor does not
-   * block, but is busy after its current event.
+   * actors run during the block. If a synchronous call is already waiting, this method does not
+   * block: the actor stays busy after its current event instead.
    */
   void hold(long nanos) {
     block(nanos);
@@ -117,7 +120,7 @@ final class World {
     }
   }
 
-  /** Keeps an actor busy until a moment. */
+  /** Keeps an actor busy until the given moment. */
   void stall(Actor actor, long until) {
     actor.freeAt = Math.max(actor.freeAt, until);
   }

@@ -25,7 +25,7 @@ import java.util.Set;
 
 /**
  * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
- * in three segments. The three segments split at a small size. The simulator calls the store
+ * in three segments. The segments split already when they are small. The simulator calls the store
  * through its public API. Only the creation of the table and the check of the slots after a run use
  * package-private classes.
  */
@@ -47,7 +47,7 @@ public final class InstrumentedTable implements InstrumentedStore {
   /**
    * Creates an empty store.
    *
-   * @param setup the largest number of buckets, and the limit
+   * @param setup contains the largest number of buckets and the burst
    * @param clock the clock of the store
    */
   public InstrumentedTable(Setup setup, Clock clock) {
@@ -199,7 +199,7 @@ public final class InstrumentedTable implements InstrumentedStore {
     }
   }
 
-  /** Returns the place, the tag and the TAT of each live bucket. */
+  /** Returns the place (the second part of the hash), the tag and the TAT of each live bucket. */
   private static Set<List<Long>> buckets(BucketTable table) {
     Set<List<Long>> buckets = new HashSet<>();
     for (long[] part : table.live()) {

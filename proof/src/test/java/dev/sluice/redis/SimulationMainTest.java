@@ -67,7 +67,7 @@ final class SimulationMainTest {
         .last()
         .asString()
         .matches(
-            "[1-9][0-9]* worlds, [1-9][0-9]* steps, [0-9]+ steps per second, no invariant broke");
+            "[1-9][0-9]* simulated runs, [1-9][0-9]* steps, [0-9]+ steps per second, no invariant broke");
   }
 
   @Test

@@ -85,8 +85,8 @@ enum Attack {
         boolean some = peers.pump();
         for (int i = 0; i < http2.length; i++) {
           if (http2[i] == null || http2[i].isBroken()) {
-            // Connects, or connects again after the server has closed the connection. The other
-            // connections of this attack use other addresses.
+            // Connects, or connects again after the server has closed the connection. The attack's
+            // HTTP/1.1 connections use other addresses.
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }

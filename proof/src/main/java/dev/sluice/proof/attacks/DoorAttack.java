@@ -198,7 +198,7 @@ enum DoorAttack {
     return String.join(", ", requests.keySet());
   }
 
-  /** A condition for ending the reading of a response. */
+  /** A condition under which the client stops reading a response. */
   @FunctionalInterface
   private interface Enough {
     boolean isRead(byte[] answer, int length);

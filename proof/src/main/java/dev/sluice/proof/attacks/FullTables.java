@@ -116,7 +116,8 @@ final class FullTables {
         }
       }
       BrokenPromise.unless(refused > 0, "%s ids did not fill the table", made);
-      BrokenPromise.unless(warned > 0, "the metrics never showed a share above %s", ALERT);
+      BrokenPromise.unless(
+          warned > 0, "the metrics never showed that more than %s of the table is in use", ALERT);
       requireDecided(client, "192.0.2.1"); // this bucket already exists
       BrokenPromise.unless(
           server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,

@@ -59,8 +59,8 @@ final class HostileConnections implements AutoCloseable {
 
   /**
    * Opens many connections, from several addresses in turn. With TLS, several threads make the
-   * handshakes. A single thread would take so long that the server would close the first
-   * connections as idle.
+   * handshakes. Handshakes on a single thread would take so long that the server would close the
+   * first connections as idle.
    *
    * @param protocol the protocol that the client requests in the TLS handshake, as in {@link
    *     Endpoint}

@@ -86,7 +86,8 @@ final class HostileFiles {
         TimeUnit.SECONDS.sleep(1); // the pause between the writer's two writes
         folder.append(LIMITS, SIGN_UPS);
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, signUp(server), "a sign-up after a file was cut for a second");
+        requireStatus(
+            DENIED, signUp(server), "a sign-up after a limit file was truncated for a second");
         folder.cut(LIMITS, LOGINS.length());
         awaitLog(server, "the default of SignUpsPerIPAddress was removed");
         int status = signUp(server).statusCode();
@@ -97,9 +98,9 @@ final class HostileFiles {
       try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
-        requireStatus(CONFLICT, reload(server), "a reload of a cut file");
+        requireStatus(CONFLICT, reload(server), "a reload of a truncated limit file");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, signUp(server), "a sign-up after the cut");
+        requireStatus(DENIED, signUp(server), "a sign-up after the limit file was truncated");
       }
     }
     return "file truncated for a second: the limit stays; truncated permanently: a warning names the limit, and requests"
@@ -121,7 +122,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        // The server also polls the link during this pause.
+        // The server also polls the symbolic link during this pause.
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2);
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
@@ -155,7 +156,7 @@ final class HostileFiles {
         "127.0.0.1"
       };
       int exit = launch.refusal(options);
-      BrokenPromise.unless(exit == 2, "the start ended with exit code %s", exit);
+      BrokenPromise.unless(exit == 2, "the server's start ended with exit code %s", exit);
       folder.write(LIMITS, LOGINS + SIGN_UPS);
       try (Server server = launch.start(options)) {
         requireStatus(OK, proxied(server), "a first sign-up");

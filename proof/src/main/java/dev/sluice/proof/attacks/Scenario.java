@@ -45,7 +45,7 @@ enum Scenario {
           int status = reset(server, alias, "Host: localhost");
           require(status == 400 ? 400 : 404, status, alias);
         }
-        require(429, spend(server, 1), "a spend after the attempts");
+        require(429, spend(server, 1), "a spend after the attempts to reset the bucket");
         return "the server returned 421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
             .formatted(ALIASES.size());
       }
@@ -66,7 +66,7 @@ enum Scenario {
         Files.delete(Path.of(limits));
         String unused = Programs.run("mkfifo", limits);
         TimeUnit.SECONDS.sleep(FIFO_SECONDS);
-        require(200, spend(server, 1), "a spend beside the fifo");
+        require(200, spend(server, 1), "a spend while the limit file is a FIFO");
         long start = System.nanoTime();
         server.terminate();
         require(STOPPED, server.exitCode());
@@ -139,7 +139,7 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more tokens than the clients can spend
   private static final int FIFO_SECONDS = 3;
-  // The server logs one line about the FIFO. The server logs the other lines when the server stops.
+  // The server logs one line about the FIFO, and other lines when the server stops.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
@@ -220,7 +220,7 @@ enum Scenario {
 
   /**
    * Returns a snapshot in which all buckets of a table segment have hashes of the same table line.
-   * A table line cannot hold so many buckets.
+   * A table line cannot hold all buckets of a segment.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -13,7 +13,7 @@ import java.util.stream.Collectors;
 
 /**
  * Measurements of new processes for which the store's server stops responding for the first time.
- * Each process has another number of callers.
+ * Each process has a different number of callers.
  */
 public record FirstOutage(List<Seen> all) {
 
@@ -31,7 +31,7 @@ public record FirstOutage(List<Seen> all) {
   /**
    * Runs one process for each number of callers, one after the other.
    *
-   * @param answeredBefore whether each process makes the same number of successful calls before the
+   * @param answeredBefore whether each process makes one successful call per caller before the
    *     outage
    */
   static FirstOutage of(boolean answeredBefore) throws IOException, InterruptedException {
@@ -52,11 +52,11 @@ public record FirstOutage(List<Seen> all) {
   }
 
   /**
-   * Runs one of the processes. Prints how long the slowest call took, and the longest stall of a
+   * Runs one measured process. Prints how long the slowest call took, and the longest stall of a
    * thread, both in milliseconds.
    *
-   * @param args the number of callers that spend at the same time, and whether to make the same
-   *     number of calls before the outage
+   * @param args the number of callers that spend at the same time, and whether each caller makes
+   *     one call before the outage
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[0]);

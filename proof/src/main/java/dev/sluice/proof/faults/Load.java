@@ -43,8 +43,8 @@ public final class Load {
   static final String HOURLY = "CallsAnHour";
 
   /**
-   * A burst of 20 tokens, and one token refills every three minutes. An empty bucket stays empty
-   * until the end of a trial.
+   * A burst of 20 tokens, and one token refills every three minutes. With this quota, an empty
+   * bucket stays empty until the end of a trial.
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 
@@ -137,7 +137,8 @@ public final class Load {
           decision.parts().forEach(this::granted);
         }
       } catch (StoreException e) {
-        // The call failed, so it granted nothing, but the store can have charged it.
+        // The call failed, so the caller received no grant, but the store may have charged the
+        // bucket.
         answered = false;
       }
       out.printf("%s %s %s%n", CALL, System.nanoTime() - start, answered);

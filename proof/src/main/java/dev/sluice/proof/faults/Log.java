@@ -66,7 +66,8 @@ final class Log {
   }
 
   /**
-   * Runs several processes in parallel, and injects faults. Returns all lines that they printed.
+   * Runs several processes in parallel, and injects faults. Returns all lines that the processes
+   * printed.
    */
   static List<String> lines(int processes, Class<?> main, String[] arguments, Beside beside)
       throws Exception {

@@ -31,7 +31,8 @@ import javax.sql.DataSource;
  * promoted.
  *
  * @param undone the grants that the replica lacks
- * @param lagMillis from the last commit that the replica has replayed to the death of the primary
+ * @param lagMillis the time from the last commit that the replica has replayed to the death of the
+ *     primary
  * @param stallMillis the longest stall of the machine
  * @param after grants after the promotion
  */
@@ -132,7 +133,7 @@ record PostgresFailover(
       sessions.forEach(ProcessHandle::destroyForcibly);
     }
 
-    /** Promotes the replica. Returns the time of the last commit that it has replayed. */
+    /** Promotes the replica. Returns the time of the last commit that the replica has replayed. */
     long promote() throws SQLException, InterruptedException {
       DataSource source = source(replica);
       // The replica replays the rest of what it received, whose last record may be cut off.
@@ -206,7 +207,7 @@ record PostgresFailover(
             .concat(
                 undone.undone() == 0
                     ? ""
-                    : ", those of the last %s ms (its lag: %s ms)"
+                    : "; the lost grants are those of the last %s ms (the replica's lag: %s ms)"
                         .formatted(undone.millis(), lagMillis));
     BrokenPromise.unless(after > 0, "no grant after the promotion: %s", seen);
     BrokenPromise.unless(!synchronous || undone.undone() == 0, "%s", seen);

@@ -272,7 +272,7 @@ enum Trial {
       FirstOutage cold = FirstOutage.of(false);
       FirstOutage warm = FirstOutage.of(true);
       String seen =
-          "%s; in processes with as many successful calls before the outage: %s"
+          "%s; in processes that first made one successful call per caller: %s"
               .formatted(cold, warm);
       BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
@@ -363,7 +363,7 @@ enum Trial {
         millis = Math.max(millis, crash.millis());
       }
     }
-    return "%s grants, of which a crash undid at most %s, those of its last %s ms"
+    return "%s grants, of which a crash undid at most %s, which were granted in the last %s ms before the crash"
         .formatted(granted, undone, millis);
   }
 
@@ -379,8 +379,8 @@ enum Trial {
   }
 
   /**
-   * Injects a random fault about once a second. Stops some time before the end, so that the store
-   * can recover from the last fault.
+   * Injects a random fault about once a second. Stops injecting faults some time before the end, so
+   * that the store can recover from the last fault.
    */
   private static void disturb(List<Proxy> proxies, List<LocalRedis> servers) throws Exception {
     Random random = new Random();
@@ -429,8 +429,8 @@ enum Trial {
   }
 
   /**
-   * Kills the process of one PostgreSQL session with SIGKILL. PostgreSQL then ends all other
-   * sessions and recovers.
+   * Kills the process of one PostgreSQL session with SIGKILL. After the kill, PostgreSQL ends all
+   * other sessions and recovers.
    */
   private static void killSession(DataSource source) {
     try (Connection connection = source.getConnection();

@@ -69,7 +69,7 @@ record Undone(int granted, int undone, long millis) {
   }
 
   /**
-   * Looks which grants have survived, as soon as PostgreSQL answers.
+   * Finds out which grants have survived, as soon as PostgreSQL answers.
    *
    * @param grants the keys of the buckets, and when their spends were granted
    * @param crashNanos the moment of the crash

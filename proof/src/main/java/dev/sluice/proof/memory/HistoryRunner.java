@@ -30,7 +30,10 @@ final class HistoryRunner {
     return run(history, null, Odds.NONE, told);
   }
 
-  /** Runs a history with random turns. Only the policy of the history's schedule is used. */
+  /**
+   * Runs a history with random turns. Of the history's schedule, only the policy for yielding
+   * threads is used.
+   */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
   }
@@ -138,7 +141,7 @@ final class HistoryRunner {
 
   /**
    * Returns whether a call's answer contains a TAT that is further in the future than a whole
-   * burst. Only a clock step back can move a TAT that far into the future.
+   * burst. Only a clock step back can move a TAT further into the future than a whole burst.
    */
   private static boolean isFar(Setup setup, Call call) {
     for (int i = 0; i < call.answer().nowNanos().size(); i++) {
@@ -184,7 +187,7 @@ final class HistoryRunner {
     String kind() {
       return violation
           .replaceFirst("^thread .*?: ", "")
-          .replaceFirst(", last at.*| at .*", "")
+          .replaceFirst(" at .*", "")
           .replaceAll("[0-9]+", "#");
     }
   }

@@ -78,7 +78,8 @@ final class InstrumentedStores {
           throw new ClassNotFoundException(name);
         }
         byte[] bytes = in.readAllBytes();
-        // The simulator's own class in this package is not tested.
+        // The simulator's own class in this package is not part of the tested store, so it needs no
+        // instrumentation.
         if (!name.startsWith(InstrumentedStores.NAME)) {
           bytes = instrumenter.instrument(bytes);
         }

@@ -236,14 +236,14 @@ final class Instrumenter {
     }
 
     /**
-     * Returns a hash of a place. Unlike the number of the place, the hash does not depend on the
-     * order in which classes are loaded.
+     * Returns a hash of a place in the code. Unlike the place's number, the hash does not depend on
+     * the order in which classes are loaded.
      */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];
     }
 
-    /** Describes a place by class, method, line and kind of access. */
+    /** Describes a place in the code by class, method, line and kind of access. */
     String name(int site) {
       return site < 0 ? "its start" : names.get(site);
     }

@@ -17,7 +17,7 @@ import java.util.Set;
 
 /**
  * Checks linearizability: whether the calls, run one after the other in some order, give the same
- * results. The order must keep two calls that did not overlap in their real order. Not thread-safe.
+ * results. Two calls that did not overlap must keep their real order. Not thread-safe.
  */
 final class LinearizationJudge {
 

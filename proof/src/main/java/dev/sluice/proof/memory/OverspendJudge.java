@@ -8,7 +8,7 @@ import java.util.List;
 
 /**
  * Checks that no bucket granted more tokens than its burst, its refill, its refunds and its resets
- * allow. The bound holds for every order of the calls.
+ * allow. The largest allowed number of tokens does not depend on the order of the calls.
  */
 final class OverspendJudge {
 

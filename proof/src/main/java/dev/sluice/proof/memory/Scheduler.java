@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 final class Scheduler {
 
   /**
-   * A call with more steps is assumed never to end. The longest correct calls (a batch over all
-   * segments, a search for a free entry, a snapshot) take about ten thousand steps.
+   * A call with more steps than this limit is assumed never to end. The longest correct calls (a
+   * batch over all segments, a search for a free entry, a snapshot) take about ten thousand steps.
    */
   private static final long MOST_STEPS_OF_A_CALL = 150_000;
 
@@ -178,7 +178,9 @@ final class Scheduler {
     me.site = site;
     steps++;
     if (++me.stepsOfCall > MOST_STEPS_OF_A_CALL) {
-      violate("the call does not end, last at %s%s".formatted(sites.name(site), others(me)));
+      violate(
+          "the call does not end; its last step was at %s%s"
+              .formatted(sites.name(site), others(me)));
       unwind(me);
       return false;
     }
@@ -190,11 +192,11 @@ final class Scheduler {
     for (Strand strand : strands.subList(0, inUse)) {
       if (strand != me && !strand.finished) {
         text.append(
-            "; thread %s in %s %s %s"
+            "; thread %s runs %s, and %s %s"
                 .formatted(
                     strand.number,
                     strand.doing,
-                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stands at",
+                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stopped at",
                     sites.name(strand.site)));
       }
     }
@@ -317,13 +319,13 @@ final class Scheduler {
   private void tell(Strand me, String where) {
     if (story != null) {
       story.add(
-          "thread %s, %s: %s steps, up to %s"
+          "thread %s, %s: %s steps, until %s"
               .formatted(me.number, me.doing, steps - stepsAtChange, where));
       stepsAtChange = steps;
     }
   }
 
-  /** Ends the current strand. Another strand continues, or the run ends. */
+  /** Ends the current strand. When a strand ends, another strand continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");

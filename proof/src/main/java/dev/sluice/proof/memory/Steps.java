@@ -55,7 +55,7 @@ public final class Steps {
   /**
    * Replaces a timed park.
    *
-   * @param nanos the duration, which is not simulated
+   * @param nanos the length of the timed park; the simulator ignores it and lets another thread run
    */
   public static void parkNanos(long nanos, int site) {
     giveWay(site);

@@ -21,11 +21,11 @@ import java.util.concurrent.TimeUnit;
 /**
  * A drill in which the clock of the server's process steps by an hour, forwards and back. The
  * promise: A step forwards fills a bucket at most once. After a step back, a bucket is treated as
- * empty and refills as usual, so no client is locked out. Time-outs, idle connections, reloads and
- * TLS are not affected.
+ * empty and refills as usual, so no client is locked out. Clock steps do not affect time-outs, idle
+ * connections, reloads and TLS.
  *
  * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock. A
- * real clock step has the same effect.
+ * real clock step also changes only the wall clock.
  */
 final class ClockSteps implements ProductionReport.Drill {
 

@@ -100,7 +100,7 @@ final class FewDescriptors implements ProductionReport.Drill {
         "no log line names the remedy: %s",
         server.log());
     return Report.text(
-        "%s of %s connections were opened, clients were served %,d ms after their end, %s log lines",
+        "%s of %s connections were opened, clients were served %,d ms after the connections had ended, %s log lines",
         crowd.size(), CONNECTIONS, servedMillis, said.size());
   }
 }

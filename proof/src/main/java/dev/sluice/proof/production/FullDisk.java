@@ -45,7 +45,7 @@ final class FullDisk implements ProductionReport.Drill {
 
   @Override
   public String text() {
-    return "a full disk under snapshot, audit log and overrides, for %s changes or more"
+    return "a disk that is full for the snapshot, the audit log and the overrides, during %s changes or more"
         .formatted(LEAST_REFUSED);
   }
 
@@ -211,8 +211,8 @@ final class FullDisk implements ProductionReport.Drill {
     void close() throws Exception;
 
     /**
-     * Returns a disk that seems full if the size of the server's files is limited. Needs no
-     * privileges.
+     * Returns a disk that is in fact not full: a limit on the size of the server's files makes the
+     * disk seem full. Needs no privileges.
      */
     static Disk limited() throws IOException {
       Folder folder = Folder.make();

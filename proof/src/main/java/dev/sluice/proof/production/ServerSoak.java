@@ -40,8 +40,8 @@ import java.util.function.ToLongFunction;
  */
 final class ServerSoak implements ProductionReport.Drill {
 
-  // One client per protocol sends two requests in this many milliseconds, so 7 protocols send fewer
-  // than 800 per second.
+  // the time in which one client per protocol sends two requests, so that 7 protocols send fewer
+  // than 800 requests per second
   private static final int PER_DOOR_MILLIS = 18;
   private static final int RECONNECT_EVERY = 500;
   private static final int RELOAD_SECONDS = 10;
@@ -55,7 +55,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long FEW = 20;
   // The store's time-out is long, so that a delay of a busy machine does not count as an outage.
   private static final String STORE_TIMEOUT = "2s";
-  // While Redis is reachable, at most one in this many requests is allowed to be undecided.
+  // the smallest number of requests for each undecided request, while Redis is reachable
   private static final int MOST_UNDECIDED = 1_000;
 
   /**
@@ -179,7 +179,7 @@ final class ServerSoak implements ProductionReport.Drill {
     window = new Window(perSecond);
   }
 
-  /** Starts or ends an outage, if the given second of the cycle is the second to do so. */
+  /** Starts or ends an outage, if an outage starts or ends in the given second of the cycle. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
@@ -196,7 +196,7 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        // The window learns of the lost buckets before Redis restarts, so that the first grant
+        // The window is told of the lost buckets before Redis restarts, so that the first grant
         // after the restart counts for the new buckets.
         window.bucketsLost();
         if (kills) {
@@ -258,7 +258,8 @@ final class ServerSoak implements ProductionReport.Drill {
    */
   private void act(Client client, Ledger ledger) throws IOException {
     boolean wasAway = away;
-    // Read before mayBeAway, since an outage sets mayBeAway first and outages second.
+    // The counter outages is read before mayBeAway, since an outage sets mayBeAway first and
+    // outages second.
     int epoch = outages;
     boolean couldBeAway = mayBeAway;
     boolean decided = ledger.act(client, epoch, !couldBeAway);
