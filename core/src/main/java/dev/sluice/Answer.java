@@ -45,7 +45,7 @@ record Answer(
         nowNanos);
   }
 
-  /** Returns the answer during a penalty: only a cost of 0 is allowed before its end. */
+  /** Returns the answer during a penalty: only a cost of 0 is allowed before the penalty ends. */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();

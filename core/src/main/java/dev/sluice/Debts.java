@@ -77,10 +77,10 @@ final class Debts {
   private record Debt(String key, long offsetNanos) {}
 
   /**
-   * Creates an empty memory.
+   * Creates an empty memory of forgiven debts.
    *
-   * @param charging sends the charges again after their debts were forgiven
-   * @param lowering sends the charge that forgives a debt
+   * @param charging a function that sends the charges again after their debts were forgiven
+   * @param lowering a function that sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
    *     depth by no more than this difference is not a debt
    */
@@ -277,7 +277,7 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      // This call follows the insertion, so that a concurrent scan that misses the entry cannot
+      // endsAt() follows the insertion, so that a concurrent scan that misses the entry cannot
       // overwrite its end.
       endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
@@ -292,9 +292,10 @@ final class Debts {
 
   /**
    * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
-   * forgiven. An end more than two offsets ahead was recorded before the clock stepped back, and is
-   * ignored, since the bucket would wait as long as the step. The bound is two offsets, not one,
-   * because concurrent calls can be processed out of order.
+   * forgiven. If the end lies more than two offsets ahead of now, the clock has stepped back, and
+   * the end is ignored: otherwise the bucket would wait as long as the clock's step. Ends up to two
+   * offsets ahead are accepted, not only up to one, because concurrent calls can be processed out
+   * of order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0
@@ -307,7 +308,8 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    // Both fields change before the scan, so that they include entries added during the scan.
+    // latestNanos and firstEndNanos are set before the scan, so that entries added during the scan
+    // update them.
     firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {

@@ -71,7 +71,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction. The cost of a spend-up-to becomes the tokens taken, or 1 if denied.
+   * Returns the transaction; the cost of a spend-up-to becomes the tokens taken, 1 if it was
+   * denied.
    */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
@@ -99,7 +100,7 @@ public final class Decision {
   /**
    * Returns this decision for a spend that fits, but took no tokens: its batch was denied.
    *
-   * @param quota null if no store was called for the transaction
+   * @param quota the transaction's quota, null if no store was called for the transaction
    */
   Decision unspent(Transaction asked, @Nullable Quota quota) {
     Answer unspent =
@@ -172,7 +173,7 @@ public final class Decision {
    * Returns the stricter of two decisions ({@link Decision}), this decision if both are equal.
    *
    * @param other the decision to compare with
-   * @return this decision or {@code other}
+   * @return the stricter of this decision and {@code other}
    */
   public Decision stricter(Decision other) {
     return other.answer.isStricterThan(answer) ? other : this;
@@ -215,7 +216,7 @@ public final class Decision {
     STORE,
     /**
      * The store failed, and this process decided with its own share of the limit. The quota of the
-     * {@link #transaction} is this share, not the whole limit.
+     * {@link #transaction} is the share of this process, not the whole limit.
      */
     LOCAL,
     /**
@@ -253,7 +254,7 @@ public final class Decision {
    * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
    * decided another transaction, otherwise the store.
    *
-   * @return the store or the rule
+   * @return the store or the failure rule
    */
   public DecidedBy decidedBy() {
     return decidedBy;
@@ -449,7 +450,7 @@ public final class Decision {
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
    * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
-   * @param salt distinguishes decisions with the same time and id
+   * @param salt a number that distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {
     long retryInNanos = answer.retryInNanos();

@@ -113,7 +113,8 @@ final class Engine {
 
   /**
    * Registers that requests need a default of these limits, so that a missing default is counted,
-   * and logged if the policy is WARN. This registration makes no reload of the limits fail.
+   * and logged if the policy is WARN. Since the registered policy is never REFUSE, limits without
+   * the default can still be loaded.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -300,9 +301,9 @@ final class Engine {
    * Reads the buckets to find out which penalties of a plan are in force, and continues with the
    * rest of the plan.
    *
-   * @param done computes the result if a check was asked, or a penalty denies the plan
-   * @param otherwise computes the result of a store failure
-   * @param then charges the rest of the plan
+   * @param done a function that computes the result of a check, or of a plan that a penalty denies
+   * @param otherwise a function that computes the result of a store failure
+   * @param then a function that charges the rest of the plan
    */
   private <T> CompletionStage<T> afterLook(
       BucketStore call,

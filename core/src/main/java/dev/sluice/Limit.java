@@ -324,12 +324,12 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one. The results are the same as from one call of
-   * {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks up many
-   * buckets at once, and reads the clock once per 32 ids, plus once for each id that is denied or
-   * has no bucket yet. A store on a server receives the charges of many ids in one request, and all
-   * ids share one time-out. The ids are not a batch: if one id is denied, the other ids are still
-   * spent.
+   * Spends one token for each id whose bucket has a token. The results are the same as from one
+   * call of {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks
+   * up many buckets at once, and reads the clock once per 32 ids, plus once for each id that is
+   * denied or has no bucket yet. A store on a server receives the charges of many ids in one
+   * request, and all ids share one time-out. The ids are not a batch: if one id is denied, the
+   * other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
@@ -345,8 +345,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one, without converting ids to text; see {@link
-   * #trySpendEach(List)}.
+   * Spends one token for each id whose bucket has a token, without converting ids to text; see
+   * {@link #trySpendEach(List)}.
    *
    * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
    *     keeps no reference to the arrays
@@ -654,7 +654,8 @@ public final class Limit implements DirectLimit {
    * failure rule or {@link Debts} is involved.
    *
    * @param text the canonical id, null if the id was given only as bytes
-   * @param answer computes the result from a reading; returns null if the bucket may be in debt
+   * @param answer a function that computes the result from a reading; returns null if the bucket
+   *     may be in debt
    */
   private <R> R decide(
       Act act,

@@ -33,10 +33,10 @@ import java.util.function.LongSupplier;
  * Decides whether requests are allowed, by named limits and a store of buckets.
  *
  * <p>Each operation takes a limit's name and an id, with or without a cost, or one transaction, or
- * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has the same
- * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. The caller
- * can supply the quota of a transaction ({@link Transaction#of(LimitName, Quota, String)}); a batch
- * can contain transactions with and without such a quota.
+ * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has
+ * non-blocking forms of all operations. A cost lies between 0, which only reads the bucket, and the
+ * limit's burst. The caller can supply the quota of a transaction ({@link Transaction#of(LimitName,
+ * Quota, String)}); a batch can contain transactions with and without such a quota.
  *
  * <p>Thread-safe. A call blocks while the store decides. A memory store decides at once; a store on
  * a server needs one round trip, and fails after its time-out. The methods of {@link #async} never
@@ -135,8 +135,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit with a quota supplied by the caller. The caller can keep the limit; see
-   * {@link Transaction#of(LimitName, Quota, String)}.
+   * Returns one limit with a quota supplied by the caller. The caller can keep the returned limit;
+   * see {@link Transaction#of(LimitName, Quota, String)}.
    *
    * @param name the limit's name
    * @param quota the rate and burst for each id
@@ -259,8 +259,8 @@ public final class Limiter {
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
    * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
    * than requested, the limiter calls the store twice, or up to eight times if other callers spend
-   * from the same buckets at the same time; the eighth call requests one token. All calls to the
-   * store share one time-out.
+   * from the same buckets at the same time; the eighth call requests one token. All store calls of
+   * one operation share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -405,7 +405,7 @@ public final class Limiter {
 
   /**
    * Cancels a reservation that another process made: gives its tokens back, except tokens that have
-   * refilled since. Gives nothing back if the limit is disabled now.
+   * refilled since. No tokens are given back if the limit is disabled now.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @throws StoreException if the store failed; the tokens then stay spent, unless the store gave
@@ -558,8 +558,8 @@ public final class Limiter {
 
   /**
    * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
-   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps this quota. To change the
-   * quota, close the lease and take a new one.
+   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps the supplied quota. To change
+   * the quota, close the lease and take a new one.
    *
    * @param limit the limit's name
    * @param quota the rate and burst

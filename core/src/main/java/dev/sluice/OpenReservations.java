@@ -94,9 +94,9 @@ final class OpenReservations {
   private final AtomicInteger count = new AtomicInteger();
 
   /**
-   * Creates an empty list.
+   * Creates an empty list of reservations.
    *
-   * @param time a clock of this process, of any origin
+   * @param time a clock of this process, with any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
    * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
@@ -146,9 +146,8 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    // For a spend in flight: how much earlier its recorded end becomes once the store answers. For
-    // a
-    // give-back: by how much it lowers the TAT, at most.
+    // For a spend in flight: by how much its recorded end moves back once the store answers. For a
+    // give-back: the most by which the give-back can lower the TAT.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
@@ -276,7 +275,9 @@ final class OpenReservations {
     return false;
   }
 
-  /** Forgets reservations that will give no tokens back. A second call does nothing. */
+  /**
+   * Forgets reservations that will give no tokens back; does nothing for forgotten reservations.
+   */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -418,8 +419,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. A withdrawal reverts the latest spend. If the bucket
-   * has the expected TAT by chance, the withdrawal gives back the tokens of other spends.
+   * Registers a withdrawal before it is sent. A withdrawal reverts a spend if the bucket still has
+   * the TAT after this spend. If other spends have led to this TAT by chance, the withdrawal gives
+   * back their tokens.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -456,8 +458,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers that the store has certainly not applied a call with give-backs. Moves the recorded
-   * ends back, and reopens the give-backs' reservations, unless they were closed or reset since.
+   * Registers that the store has certainly not applied a call with give-backs. Restores the
+   * recorded ends, and reopens the reservations of the give-backs, except reservations that were
+   * closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

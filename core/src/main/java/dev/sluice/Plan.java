@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
- * @param transactions the asked transactions, but with one transaction per quota for a limit with
- *     several quotas
+ * @param transactions the transactions of the request, but with one transaction per quota for a
+ *     limit with several quotas
  * @param charges the charges for the store, in the order of the transactions that need a charge;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
@@ -117,7 +117,7 @@ record Plan(
   /**
    * Replaces each transaction on a limit with several quotas by one transaction per quota. The
    * store charges these transactions as one atomic batch, so a denied quota charges none of the
-   * limit's buckets. {@link #folded} reverses this method.
+   * limit's buckets. {@link #folded} is the inverse of this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -188,7 +188,7 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
-  /** Returns whether this is a spend-up-to on a limit with several quotas. */
+  /** Returns whether this plan is a spend-up-to on a limit with several quotas. */
   boolean isUpToOfSeveral() {
     return transactions.size() > 1 && transactions.get(0).isUpTo();
   }
@@ -296,7 +296,7 @@ record Plan(
   }
 
   /**
-   * Returns the tokens that a spend took, one place for each charged bucket.
+   * Returns the tokens that a spend took, as one {@link Place} for each charged bucket.
    *
    * @param charged the charges, one for each transaction that has a quota, in the same order
    * @param quotaOf returns the quota of a transaction, null if no limit applied

@@ -128,7 +128,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns the name that people use.
+   * Returns the limit's name, as it appears in files, messages and metrics.
    *
    * @return the name
    */
@@ -146,9 +146,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format can spell an id differently from
-   * transactions. The format can also have only the first parts of an id; an override then applies
-   * to every id that starts with these parts.
+   * Returns the format of an id in an override. This format of override ids can spell an id
+   * differently from transactions. The format can also have only the first parts of an id; an
+   * override then applies to every id that starts with these parts.
    *
    * @return the format; by default the format of transaction ids
    */
@@ -170,7 +170,7 @@ public final class LimitName {
    * disabled limit allows every request for the id and stores nothing. Without this declaration,
    * limiters refuse a request for an id that has neither a default nor an override.
    *
-   * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
+   * @return true if the limit was declared so, or has {@linkplain #overridesOnly overrides only}
    */
   public boolean disabledWithoutDefault() {
     return disabledWithoutDefault || overridesOnly;
@@ -449,7 +449,7 @@ public final class LimitName {
      *     {burst}}, {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format: {@code
      *     1h0m0s}), {@code {id}}, and {@code {id.1}} to {@code {id.9}} for the parts of a joined id
      * @return this builder
-     * @throws IllegalArgumentException for any other placeholder
+     * @throws IllegalArgumentException for an unknown placeholder
      */
     @CanIgnoreReturnValue
     public Builder message(String template) {
@@ -497,7 +497,7 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens, up to a longest wait. The default allows no waiting.
+     * Allows callers to wait for tokens, up to a longest wait. By default no caller can wait.
      *
      * <p>A waiting caller has taken tokens before they refilled, so its bucket is overdrawn. Every
      * process that shares the buckets must know how far a bucket can be overdrawn: set the same

@@ -121,7 +121,7 @@ public record LimitOverride(
    * quotas, if none has this period). An operator may have lowered the override by mistake.
    *
    * @param present the existing override
-   * @return the change; null if no quota is lower and no quota is missing
+   * @return the change; null if the new override lowers no quota and removes none
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()

@@ -47,7 +47,7 @@ public final class Limits {
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
-  // By limit name, then by id.
+  // The outer key is a limit's name, the inner key is an id.
   private final Map<String, Map<String, Penalty>> penalties;
 
   private Limits(Builder builder) {
@@ -234,7 +234,7 @@ public final class Limits {
    * Returns a copy of these limits with further overrides. An override replaces the existing
    * override for the same id.
    *
-   * @param more the overrides, of names of this catalogue
+   * @param more the overrides, each of a limit of this catalogue
    * @return new limits
    * @throws UnknownLimitException if a name is not in the catalogue
    */
@@ -274,7 +274,7 @@ public final class Limits {
   /**
    * Returns a copy of these limits with exactly the given penalties.
    *
-   * @param all the penalties, of names of this catalogue
+   * @param all the penalties, each on a limit of this catalogue
    * @return new limits; these limits if they have the same penalties
    * @throws UnknownLimitException if a name is not in the catalogue
    * @throws IllegalArgumentException if two penalties have the same id
@@ -324,7 +324,7 @@ public final class Limits {
   }
 
   /**
-   * Returns whether any id has a penalty. Fast enough to be called for every request.
+   * Returns whether any id has a penalty; fast enough to be called for every request.
    *
    * @return false if no id has a penalty
    */
@@ -360,7 +360,7 @@ public final class Limits {
   }
 
   /**
-   * Returns a companion of these limits.
+   * Returns the value that belongs to these limits as their companion of a given type.
    *
    * @param type the companion's type
    * @param <T> the companion's type
@@ -394,7 +394,7 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Ignores the overrides: hashing thousands of overrides would take too long. */
+  /** Ignores the overrides in the hash code: hashing thousands of overrides would take too long. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
@@ -497,13 +497,13 @@ public final class Limits {
 
     /**
      * Allows the buckets of a name to owe tokens, including the buckets of ids with an override.
-     * Every process that shares the buckets must set the same value.
+     * Every process that shares the buckets must set the same debt.
      *
      * @param name a name of the catalogue
      * @param bursts how many bursts a bucket is allowed to owe, 0 to {@link #DEEPEST_DEBT}
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
-     * @throws IllegalArgumentException for a number out of this range
+     * @throws IllegalArgumentException if the number of bursts is out of range
      */
     @CanIgnoreReturnValue
     public Builder debt(String name, int bursts) {
@@ -615,8 +615,8 @@ public final class Limits {
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id although the limit is not declared unlimited. A limiter
-     * refuses requests for the id unless its builder allows missing defaults.
+     * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
+     * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
      */
@@ -662,9 +662,9 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. For a requirement with this
-       * policy, the process does not start without the default, and a reload without the default is
-       * rejected.
+       * Requests are refused with a {@link MissingDefaultException}. If a requirement has the
+       * policy REFUSE, the process does not start without the default, and a reload without the
+       * default is rejected.
        */
       REFUSE,
 

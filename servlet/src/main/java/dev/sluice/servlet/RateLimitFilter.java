@@ -52,8 +52,8 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * The request attribute with the {@link Decision} that admitted a request. If several filters
-   * admitted the request, the attribute has the strictest decision. If no rule matched, the
-   * attribute is absent.
+   * admitted the request, the attribute has the strictest decision. If no rule matched the request,
+   * the attribute is absent.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 
@@ -217,8 +217,8 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Adds the rate limit headers after the settlement to the trailers, after other filters'
-   * trailers.
+   * Adds the rate limit headers, with the numbers after the settlement, to the trailers; the
+   * trailers of other filters stay.
    */
   private void addTrailers(
       HttpServletResponse response, Admission admission, Settlement settlement) {
@@ -226,7 +226,7 @@ public final class RateLimitFilter implements Filter {
     try {
       response.setTrailerFields(
           () -> {
-            // An asynchronous request completes only after its trailers.
+            // Settle now: an asynchronous request completes only after its trailers were written.
             settlement.ended();
             Map<String, String> trailers = new LinkedHashMap<>();
             Map<String, String> others = before == null ? null : before.get();

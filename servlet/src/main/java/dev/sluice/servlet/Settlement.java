@@ -91,7 +91,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called if the result of the work is unknown. A status that was already sent counts. */
+  /** Must be called if the result is unknown; without a sent status, all tokens stay spent. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {

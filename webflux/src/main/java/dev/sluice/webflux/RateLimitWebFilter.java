@@ -278,7 +278,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * Schedulers#parallel} if not called. A store in memory replies at once, so the exchange stays
      * on its thread.
      *
-     * @param continuesOn the scheduler for the rest of an exchange
+     * @param continuesOn the scheduler on which an exchange continues
      * @return this
      */
     @CanIgnoreReturnValue
