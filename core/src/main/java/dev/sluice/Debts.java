@@ -44,18 +44,18 @@ import java.util.function.LongSupplier;
 
 /**
  * Forgives the debts of a store's buckets, at most once per bucket within a time equal to the
- * {@linkplain #depthNanos depth}. This class remembers a bounded number of forgiven debts; at the
- * bound, no debt is forgiven. Thread-safe.
+ * {@linkplain #depthNanos debt depth}. This class remembers a bounded number of forgiven debts; at
+ * the bound, no debt is forgiven. Thread-safe.
  */
 final class Debts {
 
-  /** Supplies the {@linkplain #depthNanos depth} of each charge's bucket. */
+  /** Supplies the {@linkplain #depthNanos debt depth} of each charge's bucket. */
   @FunctionalInterface
   interface Depths {
     long depthNanos(int charge);
   }
 
-  /** The depths for charges whose buckets' debts must not be forgiven, such as a batch. */
+  /** The debt depths for charges whose buckets' debts must not be forgiven, such as a batch. */
   static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
   private static final int MOST = 65_536;
@@ -82,7 +82,7 @@ final class Debts {
    * @param charging a function that sends the charges again after their debts were forgiven
    * @param lowering a function that sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
-   *     depth by no more than this difference is not a debt
+   *     debt depth by no more than this difference is not a debt
    */
   Debts(
       BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
@@ -94,8 +94,8 @@ final class Debts {
   }
 
   /**
-   * Returns how far the TAT of a bucket can lie ahead of now before it counts as a debt: the burst
-   * offset, plus the longest wait of callers, plus the declared debt.
+   * Returns the debt depth, which is how far a bucket's TAT can lie ahead of now before it counts
+   * as a debt: the burst offset, plus the longest wait of callers, plus the declared debt.
    *
    * @param bursts how many bursts the bucket is allowed to owe
    */
@@ -124,7 +124,7 @@ final class Debts {
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
-   * @param depths the depths of the buckets; {@link #NEVER_FORGIVES} for a batch
+   * @param depths the debt depths of the buckets; {@link #NEVER_FORGIVES} for a batch
    */
   CompletionStage<List<Reading>> settled(
       BucketStore call,

@@ -98,7 +98,8 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that fits, but took no tokens: its batch was denied.
+   * Returns this decision for a spend that its bucket allows, but that took no tokens since its
+   * batch was denied.
    *
    * @param quota the transaction's quota, null if no store was called for the transaction
    */
@@ -325,7 +326,7 @@ public final class Decision {
   /**
    * Returns {@link #retryIn} in nanoseconds.
    *
-   * @return nanoseconds, 0 if the cost can be spent at once
+   * @return the wait in nanoseconds, 0 if the cost can be spent at once
    */
   public long retryInNanos() {
     return answer.retryInNanos();
@@ -334,7 +335,7 @@ public final class Decision {
   /**
    * Returns {@link #resetIn} in nanoseconds.
    *
-   * @return nanoseconds, 0 for a full bucket
+   * @return the time in nanoseconds, 0 for a full bucket
    */
   public long resetInNanos() {
     return answer.resetInNanos();
@@ -379,9 +380,9 @@ public final class Decision {
 
   /**
    * Returns the decisions of a batch, one for each transaction, in the order of the transactions. A
-   * denied batch spends nothing. In a denied batch, a part that is allowed would have been spent if
-   * no other part had been denied; its {@link #remaining} and {@link #resetIn} describe the
-   * unchanged bucket.
+   * denied batch spends nothing. In a denied batch, a transaction with an allowed decision would
+   * have been spent if no other transaction had been denied; the decision's {@link #remaining} and
+   * {@link #resetIn} describe the unchanged bucket.
    *
    * @return the decisions; only this decision if the request was not a batch
    */
@@ -423,12 +424,12 @@ public final class Decision {
   }
 
   /**
-   * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
-   * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. A jitter above 0 adds up to one second even
-   * to a very short wait, since the header has whole seconds.
+   * Returns the value of a {@code Retry-After} header, which is {@link #retryIn} in whole seconds,
+   * rounded up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all
+   * at once, even clients that were denied at the same moment. A jitter above 0 adds up to one
+   * second even to a very short wait, since the header has whole seconds.
    *
-   * @return seconds; at least 1 for a denial after which a retry can succeed
+   * @return the wait in seconds, at least 1 for a denial after which a retry can succeed
    */
   public long retryAfterSeconds() {
     long retryInNanos = answer.retryInNanos();

@@ -511,7 +511,7 @@ final class Engine {
     return store;
   }
 
-  /** Returns the number of waiting places in use, for the store plus for the failure rules. */
+  /** Returns how many callers wait for the store and the failure rules, counted once per bucket. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }

@@ -116,7 +116,7 @@ public final class Limit implements DirectLimit {
    * Limiter#limit(String)} returns such a limit, which has the same methods as a standalone limit.
    *
    * @param quota the rate and burst for each id
-   * @param more further quotas of the same limit, each with a different period: {@code
+   * @param more further quotas of the same limit, each with a different period, as in {@code
    *     Limit.of(Quota.per(1000, hour), Quota.per(10, second))}
    * @return the limit
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
@@ -175,7 +175,7 @@ public final class Limit implements DirectLimit {
       return hasOverrides || hasPenalties;
     }
 
-    /** Returns the depth of a bucket ({@link Debts#depthNanos}). */
+    /** Returns the debt depth of a bucket ({@link Debts#depthNanos}). */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
@@ -246,7 +246,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return true if the tokens were spent
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id) {
@@ -286,8 +286,8 @@ public final class Limit implements DirectLimit {
    * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return true if the tokens were spent
-   * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the name's
-   *     format, or the cost is out of range
+   * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the limit's
+   *     id format, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id, long cost) {
@@ -301,7 +301,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, as a number
    * @return true if the tokens were spent
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id) {
@@ -333,7 +333,7 @@ public final class Limit implements DirectLimit {
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
-   * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
+   * @throws InvalidIdException if an id does not match the limit's id format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
    */
@@ -421,7 +421,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision, allowed if the tokens were spent; a denial changes no bucket
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id) {
@@ -460,7 +460,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id) {
@@ -485,7 +485,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision, allowed if the bucket took any tokens back
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
@@ -511,7 +511,7 @@ public final class Limit implements DirectLimit {
    * Resets a bucket to full.
    *
    * @param id the id to limit, such as an IP address
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store failed
    */
   public void reset(CharSequence id) {
@@ -523,7 +523,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the reservation, denied if the bucket had no token
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id) {
@@ -550,7 +550,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the token has refilled; a denial is returned at once
-   * @throws InvalidRequestException if the id does not match the name's format, or the name
+   * @throws InvalidRequestException if the id does not match the limit's id format, or the name
    *     declares no {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
@@ -591,7 +591,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public Transaction transaction(CharSequence id) {
     return transaction(resolved(), textOf(id));

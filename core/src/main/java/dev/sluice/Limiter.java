@@ -352,7 +352,7 @@ public final class Limiter {
   }
 
   /**
-   * Resets the buckets of a batch to full. The kinds and costs of its transactions are ignored.
+   * Resets the buckets of a batch to full. The kinds and costs of the transactions are ignored.
    *
    * @param transactions the transactions, each on a different bucket
    */
@@ -510,8 +510,9 @@ public final class Limiter {
   /**
    * Spends all transactions of a batch or none, and waits until all of its tokens have refilled;
    * see {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have
-   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait: a
-   * check-only transaction must fit now, and a spend-only transaction is spent if it fits now.
+   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait:
+   * without enough tokens now, a check-only transaction denies the batch, and a spend-only
+   * transaction is not spent.
    *
    * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
@@ -671,9 +672,9 @@ public final class Limiter {
     }
 
     /**
-     * Sets the clock of this process. The limiter uses this clock for everything that it decides
-     * without the store: {@link FailureRule#local}, the tokens of a {@link Lease}, the time for
-     * which a {@link Reservation} is kept, and the waits of callers. The default is {@link
+     * Sets the clock of this process. The limiter uses this clock where it decides without the
+     * store, for {@link FailureRule#local}, the tokens of a {@link Lease}, the time for which a
+     * {@link Reservation} is kept, and the waits of callers. The default is {@link
      * TimeSource#system}. Stores have their own clocks.
      *
      * @param newTime the clock, which must never jump
@@ -694,7 +695,7 @@ public final class Limiter {
     /**
      * Sets the rule that decides when the store cannot decide.
      *
-     * @param rule the rule for all limits that have no rule of their own
+     * @param rule the failure rule for all limits that have no failure rule of their own
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -707,7 +708,7 @@ public final class Limiter {
      * Sets the rule that decides for one limit when the store cannot decide.
      *
      * @param limit the limit's name
-     * @param rule the rule for this limit
+     * @param rule the failure rule for this limit
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      */
@@ -723,7 +724,7 @@ public final class Limiter {
      * in the catalogue: callers can supply its quotas.
      *
      * @param limit the limit's name
-     * @param rule the rule for this limit
+     * @param rule the failure rule for this limit
      * @return this builder
      * @throws InvalidRequestException if the catalogue has the same number with another name, or
      *     the same name with another number

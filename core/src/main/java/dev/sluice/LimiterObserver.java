@@ -142,7 +142,7 @@ public interface LimiterObserver {
     }
 
     /**
-     * Makes the decision on a spend.
+     * Creates the decision on a spend.
      *
      * @param index the index of the spend, from 0
      * @return the decision

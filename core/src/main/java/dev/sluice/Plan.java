@@ -137,7 +137,7 @@ record Plan(
 
   /**
    * Returns whether this plan must read the store's time first, to find out if a penalty is in
-   * force. A refund does not need the time, since no penalty prevents a refund.
+   * force. A refund does not need the store's time, since no penalty prevents a refund.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
@@ -265,7 +265,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** Returns the {@linkplain Debts#depthNanos depths} of the buckets. A batch forgives no debt. */
+  /** Returns the buckets' {@linkplain Debts#depthNanos debt depths}. A batch forgives no debt. */
   Debts.Depths depths() {
     return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }

@@ -72,10 +72,10 @@ import org.jspecify.annotations.Nullable;
  * bucket. A cancellation gives back nothing if the bucket was reset through this limiter after the
  * reservation, or if the limit is disabled now. A cancellation in the same process never makes the
  * bucket fuller than it would be without the reservation, unless another call gives tokens back to
- * the bucket at the same time. If cancellations overlap, the bucket can be fuller by the tokens
+ * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
  * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
- * bucket can be fuller by the tokens of the open reservations. If another call gives tokens back to
- * the bucket while a reservation is made, the reservation can give back fewer tokens.
+ * bucket can be too full by the tokens of the open reservations. If another call gives tokens back
+ * to the bucket while a reservation is made, the reservation can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. If too many reservations are open, the limiter closes the oldest reservation, and calls
@@ -693,7 +693,8 @@ public final class Reservation implements AutoCloseable {
      *     they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
      * @param owed the present debt of the bucket from all spends, rounded up
-     * @param cut the part of the true cost that did not fit into the bucket, and was not charged
+     * @param cut the tokens of the true cost that neither the bucket nor its debt could hold, and
+     *     that were not charged
      * @param remaining the tokens left in the bucket now
      */
     public record Part(
@@ -712,9 +713,9 @@ public final class Reservation implements AutoCloseable {
    * <p>A process that uses a receipt does not know which other tokens were given back since the
    * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link
    * Reservation#cancel()}, and {@link Limiter#settle} is less exact than {@link
-   * Reservation#settle(Costs)}. A receipt gives back the tokens that would not have refilled by now
-   * if no other tokens had been given back. A receipt never overfills a bucket. The caller must not
-   * use a receipt twice; nothing checks this.
+   * Reservation#settle(Costs)}. The tokens that a receipt gives back are computed as if no other
+   * tokens had been given back since the reservation. A receipt never overfills a bucket. The
+   * caller must not use a receipt twice; nothing checks this.
    *
    * @param parts the tokens of each transaction that is not check-only; empty if the reservation is
    *     no longer open, or took no tokens from the store

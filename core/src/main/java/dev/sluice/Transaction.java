@@ -62,12 +62,12 @@ public final class Transaction {
    * transaction is allow-only; a limiter refuses an allow-only transaction if the default is
    * {@linkplain Coverage#isMissing missing}.
    *
-   * @param limits the limits with the quota
+   * @param limits the limits that contain the quota
    * @param limit the limit's name
    * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public static Transaction of(Limits limits, String limit, String id) {
     LimitName name = limits.catalogue().get(limit);
@@ -93,7 +93,7 @@ public final class Transaction {
    * @param quota the rate and burst; to allow zero tokens, deny the request yourself
    * @param id the id, converted to its canonical form
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public static Transaction of(LimitName limit, Quota quota, String id) {
     return of(EffectiveQuota.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
@@ -107,7 +107,7 @@ public final class Transaction {
    * @param quotas the rates and bursts; {@link Quota#ofOneLimit} checks them
    * @param id the id, converted to its canonical form
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Transaction of(LimitName limit, List<Quota> quotas, String id) {

@@ -27,7 +27,7 @@ public final class CurrentLimits {
   /**
    * Creates a reference to the given limits.
    *
-   * @param limits the limits until they are replaced
+   * @param limits the limits to start with, until they are replaced
    */
   public CurrentLimits(Limits limits) {
     this(Objects.requireNonNull(limits, "limits"), new Requirements());

@@ -225,7 +225,7 @@ public interface IdFormat {
 
   /**
    * Returns the format of ids with several parts and ":" between them. Only the last part can
-   * contain a ":". An IPv6 address in an earlier part is written in brackets: {@code
+   * contain a ":". An IPv6 address in an earlier part is written in brackets, as in {@code
    * [2001:db8::1]:alice}.
    *
    * @param parts at least two formats, none of which is a joined format

@@ -29,8 +29,8 @@ final class IdFormats {
   private IdFormats() {}
 
   /**
-   * Any text without control characters, unchanged. Half of a surrogate pair is rejected, since
-   * UTF-8 cannot encode it.
+   * The format of any text without control characters, which is not changed. Half of a surrogate
+   * pair is rejected, since UTF-8 cannot encode it.
    */
   static final class StringFormat implements IdFormat {
 

@@ -99,8 +99,8 @@ public final class LimitName {
    * Returns a builder for a limit with a number. The limit's bucket keys begin with the number
    * instead of the name, so the keys are shorter, and the name can change later.
    *
-   * @param number at least 1; must never change. The numbers from 2000000000 to 2000000099 are
-   *     reserved for Sluice's own limits
+   * @param number the limit's number, at least 1; must never change. The numbers from 2000000000 to
+   *     2000000099 are reserved for Sluice's own limits
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
    * @throws IllegalArgumentException for a number or name that breaks these rules
@@ -445,8 +445,8 @@ public final class LimitName {
     /**
      * Sets the message for denied clients.
      *
-     * @param template the text, in which these placeholders are filled: {@code {rate}}, {@code
-     *     {burst}}, {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format: {@code
+     * @param template the text, which can have the placeholders {@code {rate}}, {@code {burst}},
+     *     {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format, such as {@code
      *     1h0m0s}), {@code {id}}, and {@code {id.1}} to {@code {id.9}} for the parts of a joined id
      * @return this builder
      * @throws IllegalArgumentException for an unknown placeholder

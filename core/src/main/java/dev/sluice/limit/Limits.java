@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
- * id. {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
+ * <p>Immutable and thread-safe. If a limit has no default and an id no override, nothing limits the
+ * id; {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
  * that nothing limits, unless the limit is declared unlimited or is disabled.
  *
  * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
@@ -185,10 +185,10 @@ public final class Limits {
   }
 
   /**
-   * Returns whether a name has a default or an override in these limits, or is declared unlimited.
+   * Returns whether a limit has a default or an override, or is declared unlimited.
    *
    * @param name a name of the catalogue
-   * @return false if the name is only in the catalogue
+   * @return false if the limit is in the catalogue, but nothing is configured for it
    */
   public boolean isConfigured(LimitName name) {
     return hasDefault(name) || overrides.containsKey(name.name());
@@ -221,7 +221,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the overrides of a name.
+   * Returns the overrides of a limit.
    *
    * @param name a name of the catalogue
    * @return the overrides, in no particular order
@@ -313,7 +313,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a name. Some penalties may have ended: limits read no
+   * Returns the penalties on the ids of a limit. Some penalties may have ended: limits read no
    * clock.
    *
    * @param name a name of the catalogue
@@ -443,7 +443,7 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a name. This method does nothing for a name with {@linkplain
+     * Sets the default of a limit. This method does nothing for a limit with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
@@ -478,7 +478,7 @@ public final class Limits {
     }
 
     /**
-     * Declares a name unlimited for every id without an override.
+     * Declares a limit unlimited for every id without an override.
      *
      * @param name a name of the catalogue
      * @return this builder
@@ -496,7 +496,7 @@ public final class Limits {
     }
 
     /**
-     * Allows the buckets of a name to owe tokens, including the buckets of ids with an override.
+     * Allows the buckets of a limit to owe tokens, including the buckets of ids with an override.
      * Every process that shares the buckets must set the same debt.
      *
      * @param name a name of the catalogue
@@ -533,7 +533,7 @@ public final class Limits {
      * Sets the quota of one id.
      *
      * @param name a name of the catalogue
-     * @param id the id, in the name's format for overrides; converted to its canonical form
+     * @param id the id, in the limit's format for override ids; converted to its canonical form
      * @param quota the rate and burst
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
@@ -630,8 +630,8 @@ public final class Limits {
    * rule uses the limit.
    *
    * @param limit the limit's name
-   * @param by the part of the configuration that requires the default, as it appears in messages:
-   *     {@code a rule of the filter}
+   * @param by the part of the configuration that requires the default, as it appears in messages,
+   *     such as {@code a rule of the filter}
    * @param onMissing what happens if the limit has no default
    */
   public record Requirement(String limit, String by, MissingDefault onMissing) {
