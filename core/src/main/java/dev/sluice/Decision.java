@@ -234,7 +234,7 @@ public final class Decision {
     /**
      * Returns the value in the form that responses and headers use.
      *
-     * @return the name in lower case
+     * @return the name of this value in lower case
      */
     public String word() {
       return word;

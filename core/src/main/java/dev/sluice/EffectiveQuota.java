@@ -131,10 +131,7 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /**
-   * Returns the object for all quotas of the limit; this object unless it has one of several
-   * quotas.
-   */
+  /** Returns the object of the whole limit, even if this object has only one of several quotas. */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }

@@ -113,7 +113,8 @@ public final class Limit implements DirectLimit {
    *
    * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are
    * overridden for single ids, are spent together or are kept in Redis. {@link
-   * Limiter#limit(String)} returns such a limit, which has the same methods as a standalone limit.
+   * Limiter#limit(String)} returns one limit of a limiter, with the same methods as a standalone
+   * limit.
    *
    * @param quota the rate and burst for each id
    * @param more further quotas of the same limit, each with a different period, as in {@code

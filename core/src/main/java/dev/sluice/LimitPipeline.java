@@ -112,7 +112,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // Compares references: the effect of an equal quota in another object is only computed again.
+  // Compares references: an equal quota in another object only makes this method compute again.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;

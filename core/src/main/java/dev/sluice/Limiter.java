@@ -560,7 +560,7 @@ public final class Limiter {
   /**
    * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
    * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps the supplied quota. To change
-   * the quota, close the lease and take a new one.
+   * the quota, close the lease and take a new lease.
    *
    * @param limit the limit's name
    * @param quota the rate and burst
@@ -739,8 +739,8 @@ public final class Limiter {
     /**
      * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
      *
-     * @param newProcesses returns the number of processes, 0 while the number is unknown; called
-     *     for each decision of a failure rule, so it must not block
+     * @param newProcesses a function that returns the number of processes, 0 while the number is
+     *     unknown; called for each decision of a failure rule, so it must not block
      * @return this builder
      */
     @CanIgnoreReturnValue

@@ -32,7 +32,7 @@ public interface LimiterObserver {
    * series. The default implementation calls {@link #decided} for each spend.
    *
    * @param limit the limit's name
-   * @param spends the spends, valid only during this call
+   * @param spends the spends; the object is valid only during the call of this method
    * @param elapsedNanos the duration of the whole call
    */
   default void spent(LimitName limit, Spent spends, long elapsedNanos) {
@@ -62,7 +62,7 @@ public interface LimiterObserver {
 
   /**
    * Called for each settlement that the store did not apply in time, or to which the store's answer
-   * was lost. Instead of the true cost, the reserved tokens may stay charged.
+   * was lost. The reserved tokens of a lost settlement may stay charged, instead of the true cost.
    */
   default void settlementLost() {}
 
@@ -94,8 +94,8 @@ public interface LimiterObserver {
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
-   * Called when the application's function for the quota of a request threw an exception. The
-   * request is refused.
+   * Called when the application's function for the quota of a request threw an exception, so that
+   * the request is refused.
    *
    * @param limit the limit
    * @param failure the application's exception

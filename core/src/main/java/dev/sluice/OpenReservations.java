@@ -122,7 +122,7 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    // The oldest reservation is first; includes reservations in state SENT.
+    // All reservations, also those in state SENT; the oldest reservation is first.
     private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
@@ -147,7 +147,7 @@ final class OpenReservations {
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
     // For a spend in flight: by how much its recorded end moves back once the store answers. For a
-    // give-back: the most by which the give-back can lower the TAT.
+    // give-back: an upper bound of how far it lowers the TAT.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
@@ -176,7 +176,7 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /** Returns whether this give-back moves, or has moved, the end of another reservation. */
+    /** Returns whether this give-back moves, or moved, the recorded end of another reservation. */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -326,7 +326,7 @@ final class OpenReservations {
    * Returns the charge that gives back tokens of an open reservation. The caller sends the charge,
    * and then calls {@link #ended} or {@link #undone}.
    *
-   * @param worthNanos the increment of the tokens under the current limit
+   * @param worthNanos the TAT increment of the tokens under the current limit
    * @param offsetNanos the burst offset of the current limit
    * @return the give-back, null if no tokens are left to give back
    */
@@ -367,7 +367,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves the ends of the spends in flight and of the selected reservations of a bucket. */
+  /** Moves the recorded ends of a bucket's spends in flight and of its selected reservations. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {

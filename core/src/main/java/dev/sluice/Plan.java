@@ -195,8 +195,9 @@ record Plan(
 
   /**
    * Returns the plan for the next try of a spend-up-to on a limit with several quotas. No store
-   * operation can find out how many tokens several buckets have. Each try is therefore an atomic
-   * spend of a fixed number of tokens; a denied try returns the number of tokens in each bucket.
+   * operation can find out how many tokens several buckets have. Each try of a spend-up-to is
+   * therefore an atomic spend of a fixed number of tokens; a denied try returns the number of
+   * tokens in each bucket.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
@@ -273,7 +274,7 @@ record Plan(
   /**
    * Returns the {@link #depths()} for charges that a failure rule makes in this process.
    *
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
     return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
@@ -299,7 +300,7 @@ record Plan(
    * Returns the tokens that a spend took, as one {@link Place} for each charged bucket.
    *
    * @param charged the charges, one for each transaction that has a quota, in the same order
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   List<Place> taken(
       List<Charge> charged,
@@ -409,7 +410,7 @@ record Plan(
    * Returns one decision for each transaction of the request. In a denied batch, nothing was spent,
    * so each allowed decision is changed to report the tokens that are still in its bucket.
    *
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   List<Decision> asHappened(
       List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {

@@ -101,7 +101,8 @@ public final class Reservation implements AutoCloseable {
    * Creates a reservation.
    *
    * @param store the store that the reservation has charged
-   * @param present returns the current quota of a transaction, null if its limit is disabled
+   * @param present a function that returns the current quota of a transaction, null if its limit is
+   *     disabled
    * @param taken the tokens that each transaction took
    */
   Reservation(
@@ -352,7 +353,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Returns the tokens that each transaction of a batch took, except check-only transactions.
      *
-     * @param quotaOf returns the quota of a transaction, null if no limit applied
+     * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
      * @param holding the tokens taken by each transaction with a quota, in the order of the
      *     transactions
      */
@@ -662,8 +663,8 @@ public final class Reservation implements AutoCloseable {
    *     cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
    *     store cannot be reached. The waiting part of a settlement is applied if the store can be
-   *     reached again within 10 s. The part is lost if the store stays unreachable, or if 10,000
-   *     settlements wait already; {@link LimiterObserver#settlementLost} is then called
+   *     reached again within 10 s. The waiting part is lost if the store stays unreachable, or if
+   *     10,000 settlements wait already; {@link LimiterObserver#settlementLost} is then called
    * @param parts the results, one for each bucket to which a limit applies now, in the order of the
    *     transactions; a limit with several quotas has one bucket per quota, and the transaction of
    *     a result has this quota. A bucket has no result if its settlement still waits, or if the
@@ -739,7 +740,7 @@ public final class Reservation implements AutoCloseable {
      *     the cost it must fit into 64 bits
      * @param untilNanos the TAT after the spend, in unsigned nanoseconds since the Unix epoch by
      *     the store's clock. After {@code untilNanos}, all tokens have refilled, so none can be
-     *     given back. The value 0 means that none can be given back now
+     *     given back. The value 0 means that no tokens can be given back now
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 

@@ -55,7 +55,7 @@ final class Settling {
   /**
    * Creates a settlement.
    *
-   * @param onEnd called when all buckets are settled, or the rest of the settlement is lost
+   * @param onEnd a callback for when all buckets are settled, or the rest of the settlement is lost
    */
   Settling(TrackedStore store, List<Due> due, Runnable onEnd) {
     this.store = store;

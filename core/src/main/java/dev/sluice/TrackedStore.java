@@ -369,8 +369,7 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    // The queues are told before reservations.undone() and ended(), after which isLowering()
-    // returns false.
+    // lowered() precedes undone() and ended(), after which isLowering() returns false.
     for (GiveBack one : giveBacks) {
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }

@@ -366,7 +366,7 @@ public final class Transaction {
   /**
    * Returns whether a quota limits the id, and the reason if no quota does.
    *
-   * @return {@link Coverage#LIMITED} if there is a quota
+   * @return {@link Coverage#LIMITED} if a quota limits the id
    */
   public Coverage coverage() {
     return effective.coverage();

@@ -166,7 +166,7 @@ final class WaitQueues {
     }
   }
 
-  /** The waiting places of one bucket. */
+  /** The places of the callers that wait for tokens of one bucket. */
   private static final class Line {
     private final String key;
     private final TreeSet<Place> places = new TreeSet<>(BY_END);
@@ -178,8 +178,8 @@ final class WaitQueues {
     }
 
     /**
-     * Adds a place, and makes turns earlier where necessary, so that turns come in the order of
-     * places.
+     * Adds a caller's place, and moves turns to an earlier time where necessary, so that turns come
+     * in the order of places.
      */
     void add(Place place) {
       Place behind = places.higher(place);

@@ -170,7 +170,8 @@ public final class LimitName {
    * disabled limit allows every request for the id and stores nothing. Without this declaration,
    * limiters refuse a request for an id that has neither a default nor an override.
    *
-   * @return true if the limit was declared so, or has {@linkplain #overridesOnly overrides only}
+   * @return true if a missing default disables the limit, or the limit has {@linkplain
+   *     #overridesOnly overrides only}
    */
   public boolean disabledWithoutDefault() {
     return disabledWithoutDefault || overridesOnly;

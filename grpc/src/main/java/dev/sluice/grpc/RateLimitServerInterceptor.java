@@ -81,7 +81,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
    * last cost before the end of the gRPC call counts. If every cost is set after the end of the
    * call, the first cost counts.
    *
-   * @param tokens the tokens that the call cost
+   * @param tokens the number of tokens to charge for the call
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(long tokens) {

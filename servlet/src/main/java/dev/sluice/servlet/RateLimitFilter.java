@@ -114,11 +114,11 @@ public final class RateLimitFilter implements Filter {
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
    * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If every cost is set after the end,
-   * the first cost counts.
+   * set, the last cost before the end of the response counts. If every cost is set after the end of
+   * the response, the first cost counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
-   * @param tokens the tokens that the request cost
+   * @param tokens the number of tokens to charge for the request
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServletRequest request, long tokens) {

@@ -91,7 +91,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called if the result is unknown; without a sent status, all tokens stay spent. */
+  /** Must be called if a request's result is unknown; tokens stay spent if no status was sent. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {
