@@ -187,7 +187,8 @@ final class Engine {
    * allowed to block.
    *
    * @throws StoreException the first failure for which no failure rule decides, thrown when no
-   *     spend is in flight. After an interrupt, the method no longer waits for spends in flight
+   *     spend is in flight. After an interrupt, this method no longer waits for the spends in
+   *     flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -210,7 +211,9 @@ final class Engine {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
         StoreException failure =
-            new StoreException("interrupted while the store decided on several ids", e);
+            new StoreException(
+                "interrupted while the store decided on several ids; some ids may have been charged",
+                e);
         for (int i = from; i < spends.size(); i++) {
           CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
           decisions.add(

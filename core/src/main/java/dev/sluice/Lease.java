@@ -170,7 +170,7 @@ public final class Lease implements AutoCloseable {
 
     /**
      * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers take
-     * the tokens meanwhile, spends only one token.
+     * tokens of the bucket meanwhile, spends only one token.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
