@@ -45,7 +45,7 @@ record Answer(
         nowNanos);
   }
 
-  /** Returns the answer during a penalty: only a cost of 0 is allowed before its end. */
+  /** Returns the answer during a penalty: only a cost of 0 is allowed before the penalty ends. */
   static Answer ofPenalty(
       long untilNanos, Effect effect, Quota quota, long nowNanos, long tatNanos) {
     long incrementNanos = effect.incrementNanos();
@@ -90,8 +90,8 @@ record Answer(
   }
 
   /**
-   * Returns the answer for a spend that fits, but took no tokens since another transaction denied
-   * its batch. If the spend would have waited, the answer includes the wait.
+   * Returns the answer for a spend that its bucket allows, but that took no tokens since another
+   * transaction denied the batch. If the spend would have waited, the answer includes the wait.
    */
   Answer unspent(long cost, Quota quota) {
     long incrementNanos = quota.incrementNanos(cost);

@@ -335,7 +335,8 @@ public final class AsyncLimiter {
    * <p>To stop waiting, cancel the future of the returned stage, or set a time-out on this future;
    * the future of a derived stage has no effect on the wait. After a wait, code that is chained to
    * the stage runs on threads of Sluice ({@code sluice-alarm-1} and so on), and is allowed to block
-   * these threads. With a clock for tests, chained code runs on the thread that advances the clock.
+   * these threads. With a clock for tests, code that is chained to the stage runs on the thread
+   * that advances the clock.
    *
    * @param transaction the bucket and the cost
    * @param maxWait the longest wait, zero or more

@@ -44,18 +44,18 @@ import java.util.function.LongSupplier;
 
 /**
  * Forgives the debts of a store's buckets, at most once per bucket within a time equal to the
- * {@linkplain #depthNanos depth}. This class remembers a bounded number of forgiven debts; at the
- * bound, no debt is forgiven. Thread-safe.
+ * {@linkplain #depthNanos debt depth}. This class remembers a bounded number of forgiven debts; at
+ * the bound, no debt is forgiven. Thread-safe.
  */
 final class Debts {
 
-  /** Supplies the {@linkplain #depthNanos depth} of each charge's bucket. */
+  /** Supplies the {@linkplain #depthNanos debt depth} of each charge's bucket. */
   @FunctionalInterface
   interface Depths {
     long depthNanos(int charge);
   }
 
-  /** The depths for charges whose buckets' debts must not be forgiven, such as a batch. */
+  /** The debt depths for charges whose buckets' debts must not be forgiven, such as a batch. */
   static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
   private static final int MOST = 65_536;
@@ -77,12 +77,12 @@ final class Debts {
   private record Debt(String key, long offsetNanos) {}
 
   /**
-   * Creates an empty memory.
+   * Creates an empty memory of forgiven debts.
    *
-   * @param charging sends the charges again after their debts were forgiven
-   * @param lowering sends the charge that forgives a debt
+   * @param charging a function that sends the charges again after their debts were forgiven
+   * @param lowering a function that sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
-   *     depth by no more than this difference is not a debt
+   *     debt depth by no more than this difference is not a debt
    */
   Debts(
       BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging,
@@ -94,8 +94,8 @@ final class Debts {
   }
 
   /**
-   * Returns how far the TAT of a bucket can lie ahead of now before it counts as a debt: the burst
-   * offset, plus the longest wait of callers, plus the declared debt.
+   * Returns the debt depth, which is how far a bucket's TAT can lie ahead of now before it counts
+   * as a debt: the burst offset, plus the longest wait of callers, plus the declared debt.
    *
    * @param bursts how many bursts the bucket is allowed to owe
    */
@@ -124,7 +124,7 @@ final class Debts {
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
-   * @param depths the depths of the buckets; {@link #NEVER_FORGIVES} for a batch
+   * @param depths the debt depths of the buckets; {@link #NEVER_FORGIVES} for a batch
    */
   CompletionStage<List<Reading>> settled(
       BucketStore call,
@@ -277,7 +277,7 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      // This call follows the insertion, so that a concurrent scan that misses the entry cannot
+      // endsAt() follows the insertion, so that a concurrent scan that misses the entry cannot
       // overwrite its end.
       endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
@@ -292,9 +292,10 @@ final class Debts {
 
   /**
    * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
-   * forgiven. An end more than two offsets ahead was recorded before the clock stepped back, and is
-   * ignored, since the bucket would wait as long as the step. The bound is two offsets, not one,
-   * because concurrent calls can be processed out of order.
+   * forgiven. If the end lies more than two offsets ahead of now, the clock has stepped back, and
+   * the end is ignored: otherwise the bucket would wait as long as the clock's step. Ends up to two
+   * offsets ahead are accepted, not only up to one, because concurrent calls can be processed out
+   * of order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0
@@ -307,7 +308,8 @@ final class Debts {
       return false;
     }
     latestNanos.set(nowNanos);
-    // Both fields change before the scan, so that they include entries added during the scan.
+    // latestNanos and firstEndNanos are set before the scan, so that entries added during the scan
+    // update them.
     firstEndNanos.set(NEVER_NANOS);
     Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
     while (debts.hasNext()) {

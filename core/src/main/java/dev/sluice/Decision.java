@@ -71,7 +71,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the transaction. The cost of a spend-up-to becomes the tokens taken, or 1 if denied.
+   * Returns the transaction; the cost of a spend-up-to becomes the tokens taken, 1 if it was
+   * denied.
    */
   private static Transaction spent(Transaction transaction, Answer answer) {
     return transaction.isUpTo()
@@ -97,9 +98,10 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that fits, but took no tokens: its batch was denied.
+   * Returns this decision for a spend that its bucket allows, but that took no tokens since its
+   * batch was denied.
    *
-   * @param quota null if no store was called for the transaction
+   * @param quota the transaction's quota, null if no store was called for the transaction
    */
   Decision unspent(Transaction asked, @Nullable Quota quota) {
     Answer unspent =
@@ -172,7 +174,7 @@ public final class Decision {
    * Returns the stricter of two decisions ({@link Decision}), this decision if both are equal.
    *
    * @param other the decision to compare with
-   * @return this decision or {@code other}
+   * @return the stricter of this decision and {@code other}
    */
   public Decision stricter(Decision other) {
     return other.answer.isStricterThan(answer) ? other : this;
@@ -215,7 +217,7 @@ public final class Decision {
     STORE,
     /**
      * The store failed, and this process decided with its own share of the limit. The quota of the
-     * {@link #transaction} is this share, not the whole limit.
+     * {@link #transaction} is the share of this process, not the whole limit.
      */
     LOCAL,
     /**
@@ -232,7 +234,7 @@ public final class Decision {
     /**
      * Returns the value in the form that responses and headers use.
      *
-     * @return the name in lower case
+     * @return the name of this value in lower case
      */
     public String word() {
       return word;
@@ -253,7 +255,7 @@ public final class Decision {
    * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
    * decided another transaction, otherwise the store.
    *
-   * @return the store or the rule
+   * @return the store or the failure rule
    */
   public DecidedBy decidedBy() {
     return decidedBy;
@@ -324,7 +326,7 @@ public final class Decision {
   /**
    * Returns {@link #retryIn} in nanoseconds.
    *
-   * @return nanoseconds, 0 if the cost can be spent at once
+   * @return the wait in nanoseconds, 0 if the cost can be spent at once
    */
   public long retryInNanos() {
     return answer.retryInNanos();
@@ -333,7 +335,7 @@ public final class Decision {
   /**
    * Returns {@link #resetIn} in nanoseconds.
    *
-   * @return nanoseconds, 0 for a full bucket
+   * @return the time in nanoseconds, 0 for a full bucket
    */
   public long resetInNanos() {
     return answer.resetInNanos();
@@ -378,9 +380,9 @@ public final class Decision {
 
   /**
    * Returns the decisions of a batch, one for each transaction, in the order of the transactions. A
-   * denied batch spends nothing. In a denied batch, a part that is allowed would have been spent if
-   * no other part had been denied; its {@link #remaining} and {@link #resetIn} describe the
-   * unchanged bucket.
+   * denied batch spends nothing. In a denied batch, a transaction with an allowed decision would
+   * have been spent if no other transaction had been denied; the decision's {@link #remaining} and
+   * {@link #resetIn} describe the unchanged bucket.
    *
    * @return the decisions; only this decision if the request was not a batch
    */
@@ -421,12 +423,12 @@ public final class Decision {
   }
 
   /**
-   * Returns the value of a {@code Retry-After} header: {@link #retryIn} in whole seconds, rounded
-   * up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all at once,
-   * even clients that were denied at the same moment. A jitter above 0 adds up to one second even
-   * to a very short wait, since the header has whole seconds.
+   * Returns the value of a {@code Retry-After} header, which is {@link #retryIn} in whole seconds,
+   * rounded up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all
+   * at once, even clients that were denied at the same moment. A jitter above 0 adds up to one
+   * second even to a very short wait, since the header has whole seconds.
    *
-   * @return seconds; at least 1 for a denial after which a retry can succeed
+   * @return the wait in seconds, at least 1 for a denial after which a retry can succeed
    */
   public long retryAfterSeconds() {
     long retryInNanos = answer.retryInNanos();
@@ -448,7 +450,7 @@ public final class Decision {
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
    * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
-   * @param salt distinguishes decisions with the same time and id
+   * @param salt a number that distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {
     long retryInNanos = answer.retryInNanos();

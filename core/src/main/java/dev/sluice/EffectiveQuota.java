@@ -131,7 +131,7 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /** Returns the object for the whole limit: this object itself unless it is a part. */
+  /** Returns the object of the whole limit, even if this object has only one of several quotas. */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }
@@ -191,8 +191,9 @@ final class EffectiveQuota {
   /**
    * Returns the key of the bucket. If there are several quotas, the key for the quota with the
    * longest period is the same as for a single quota, so that a limit keeps its buckets when quotas
-   * with shorter periods are added. The key for any other quota contains the quota's period. The
-   * key does not contain the quota's index in the list, since adding a quota can change the index.
+   * with shorter periods are added. The key for a quota with a shorter period contains this period.
+   * The key does not contain the quota's index in the list, since adding a quota can change the
+   * index.
    */
   String bucketKey(String canonicalId) {
     String key = name.bucketKey(canonicalId);

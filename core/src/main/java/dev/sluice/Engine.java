@@ -113,7 +113,8 @@ final class Engine {
 
   /**
    * Registers that requests need a default of these limits, so that a missing default is counted,
-   * and logged if the policy is WARN. This registration makes no reload of the limits fail.
+   * and logged if the policy is WARN. Since the registered policy is never REFUSE, limits without
+   * the default can still be loaded.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -186,7 +187,8 @@ final class Engine {
    * allowed to block.
    *
    * @throws StoreException the first failure for which no failure rule decides, thrown when no
-   *     spend is in flight. After an interrupt, the method no longer waits for spends in flight
+   *     spend is in flight. After an interrupt, this method no longer waits for the spends in
+   *     flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -209,7 +211,9 @@ final class Engine {
         underWay.forEach(decided -> decided.cancel(false));
         Thread.currentThread().interrupt();
         StoreException failure =
-            new StoreException("interrupted while the store decided on several ids", e);
+            new StoreException(
+                "interrupted while the store decided on several ids; some ids may have been charged",
+                e);
         for (int i = from; i < spends.size(); i++) {
           CompletableFuture<Decision> asked = i < to ? underWay.get(i - from) : null;
           decisions.add(
@@ -300,9 +304,9 @@ final class Engine {
    * Reads the buckets to find out which penalties of a plan are in force, and continues with the
    * rest of the plan.
    *
-   * @param done computes the result if a check was asked, or a penalty denies the plan
-   * @param otherwise computes the result of a store failure
-   * @param then charges the rest of the plan
+   * @param done a function that computes the result of a check, or of a plan that a penalty denies
+   * @param otherwise a function that computes the result of a store failure
+   * @param then a function that charges the rest of the plan
    */
   private <T> CompletionStage<T> afterLook(
       BucketStore call,
@@ -510,7 +514,7 @@ final class Engine {
     return store;
   }
 
-  /** Returns the number of waiting places in use, for the store plus for the failure rules. */
+  /** Returns how many callers wait for the store and the failure rules, counted once per bucket. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }

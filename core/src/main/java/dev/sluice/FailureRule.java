@@ -125,7 +125,7 @@ public final class FailureRule {
    * Returns the rule to apply for a given number of processes.
    *
    * @param processesSeen the number of processes; 0 while the number is unknown
-   * @return for {@link #localAuto} either {@link #local} or {@link #deny}; otherwise this rule
+   * @return {@link #local} or {@link #deny} for the rule {@link #localAuto}, otherwise this rule
    */
   public FailureRule during(int processesSeen) {
     if (kind != Kind.LOCAL_AUTO) {

@@ -63,7 +63,7 @@ final class FailureRules {
     return memory.waitQueues().size();
   }
 
-  /** The rules with the number of processes at the start of one call. Thread-safe. */
+  /** The failure rules, with the number of processes at the start of one call. Thread-safe. */
   final class OneCall {
 
     private final int processesNow;

@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Catches every exception and error that another observer throws, so that a charged caller still
- * gets its decision. Logs the first failure.
+ * gets its decision. Logs only the observer's first failure.
  */
 final class GuardedObserver implements LimiterObserver {
 

@@ -114,8 +114,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Gives back the tokens that were not handed out, except tokens that have refilled since. The
-   * lease can be used again afterwards.
+   * Gives back the tokens that were not handed out, except tokens that have refilled since. A
+   * closed lease can be used again.
    */
   @Override
   public void close() {
@@ -137,7 +137,7 @@ public final class Lease implements AutoCloseable {
     private final ReentrantLock lock = new ReentrantLock();
     private volatile @Nullable Held held;
 
-    /** Takes new tokens. The store's time-out includes the wait for another thread of the share. */
+    /** Takes new tokens from the store, whose time-out includes the wait for this share's lock. */
     boolean renew() {
       BucketStore call = engine.store().blockingCall();
       lock.lock();
@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // Another thread has already taken new tokens, or the new limits have the same quota.
+          // No store call: another thread took new tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -169,8 +169,8 @@ public final class Lease implements AutoCloseable {
     }
 
     /**
-     * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers
-     * spend these tokens in between, spends one token.
+     * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers take
+     * tokens of the bucket meanwhile, spends only one token.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
@@ -228,7 +228,7 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // The tokens stay spent. If the store is still down, the next spend reports the failure.
+          // The refund's tokens stay spent; the next spend reports a store that is still down.
         }
       }
     }
@@ -296,7 +296,7 @@ public final class Lease implements AutoCloseable {
       return true;
     }
 
-    /** Hands out the first token whose interval has not begun. */
+    /** Hands out the first token that has not begun to refill. */
     boolean take(long tickerNanos) {
       long nowNanos = tickerNanos + storeMinusTicker;
       while (true) {
@@ -321,15 +321,15 @@ public final class Lease implements AutoCloseable {
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }
 
-    /** Ends the tracking of these tokens, which were all handed out or have refilled. */
+    /** Ends the tracking of the held tokens, which were all handed out or have refilled. */
     void end() {
       next.set(count);
       engine.store().reservations().close(stretch);
     }
 
     /**
-     * Ends the tracking of these tokens, and returns a refund of the tokens that were not handed
-     * out. No token can be handed out afterwards.
+     * Ends the tracking of the held tokens, and returns a refund of the tokens that were not handed
+     * out. After this call, none of the held tokens can be handed out.
      *
      * @param present the current quota, which bounds the refund; null if no limit applies now, so
      *     that the quota of the spend bounds the refund

@@ -113,10 +113,11 @@ public final class Limit implements DirectLimit {
    *
    * <p>Create a {@link Limiter} for limits that have a name, are configured in files, are
    * overridden for single ids, are spent together or are kept in Redis. {@link
-   * Limiter#limit(String)} returns such a limit, which has the same methods as a standalone limit.
+   * Limiter#limit(String)} returns one limit of a limiter, with the same methods as a standalone
+   * limit.
    *
    * @param quota the rate and burst for each id
-   * @param more further quotas of the same limit, each with a different period: {@code
+   * @param more further quotas of the same limit, each with a different period, as in {@code
    *     Limit.of(Quota.per(1000, hour), Quota.per(10, second))}
    * @return the limit
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
@@ -175,7 +176,7 @@ public final class Limit implements DirectLimit {
       return hasOverrides || hasPenalties;
     }
 
-    /** Returns the depth of a bucket ({@link Debts#depthNanos}). */
+    /** Returns the debt depth of a bucket ({@link Debts#depthNanos}). */
     long depthNanos(Quota quota) {
       return Debts.depthNanos(name, quota, limits.debtOf(name));
     }
@@ -246,7 +247,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return true if the tokens were spent
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend(CharSequence id) {
@@ -286,8 +287,8 @@ public final class Limit implements DirectLimit {
    * @param utf8Id the id to limit, as UTF-8; the limiter keeps no reference to the array
    * @param cost the number of tokens, from 0 to the limit's burst
    * @return true if the tokens were spent
-   * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the name's
-   *     format, or the cost is out of range
+   * @throws InvalidRequestException if the bytes are not UTF-8, the id does not match the limit's
+   *     id format, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendUtf8(byte[] utf8Id, long cost) {
@@ -301,7 +302,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, as a number
    * @return true if the tokens were spent
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpendId(long id) {
@@ -324,16 +325,16 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one. The results are the same as from one call of
-   * {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks up many
-   * buckets at once, and reads the clock once per 32 ids, plus once for each id that is denied or
-   * has no bucket yet. A store on a server receives the charges of many ids in one request, and all
-   * ids share one time-out. The ids are not a batch: if one id is denied, the other ids are still
-   * spent.
+   * Spends one token for each id whose bucket has a token. The results are the same as from one
+   * call of {@link #trySpend(CharSequence)} per id, in the order of the list. A memory store looks
+   * up many buckets at once, and reads the clock once per 32 ids, plus once for each id that is
+   * denied or has no bucket yet. A store on a server receives the charges of many ids in one
+   * request, and all ids share one time-out. The ids are not a batch: if one id is denied, the
+   * other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
    * @return for each id, at its index, whether a token was spent
-   * @throws InvalidIdException if an id does not match the name's format; nothing is spent then
+   * @throws InvalidIdException if an id does not match the limit's id format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
    */
@@ -345,8 +346,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token for each id whose bucket has one, without converting ids to text; see {@link
-   * #trySpendEach(List)}.
+   * Spends one token for each id whose bucket has a token, without converting ids to text; see
+   * {@link #trySpendEach(List)}.
    *
    * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
    *     keeps no reference to the arrays
@@ -421,7 +422,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision, allowed if the tokens were spent; a denial changes no bucket
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision spend(CharSequence id) {
@@ -460,7 +461,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision that a spend would have returned
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Decision check(CharSequence id) {
@@ -485,7 +486,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the decision, allowed if the bucket took any tokens back
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store failed
    */
   @CanIgnoreReturnValue
@@ -511,7 +512,7 @@ public final class Limit implements DirectLimit {
    * Resets a bucket to full.
    *
    * @param id the id to limit, such as an IP address
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store failed
    */
   public void reset(CharSequence id) {
@@ -523,7 +524,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the reservation, denied if the bucket had no token
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public Reservation reserve(CharSequence id) {
@@ -550,7 +551,7 @@ public final class Limit implements DirectLimit {
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the token has refilled; a denial is returned at once
-   * @throws InvalidRequestException if the id does not match the name's format, or the name
+   * @throws InvalidRequestException if the id does not match the limit's id format, or the name
    *     declares no {@link LimitName#longestWait}
    * @throws StoreException if the store could not decide and no failure rule decides instead
    * @throws InterruptedException if the calling thread is interrupted, which ends its wait
@@ -591,7 +592,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public Transaction transaction(CharSequence id) {
     return transaction(resolved(), textOf(id));
@@ -654,7 +655,8 @@ public final class Limit implements DirectLimit {
    * failure rule or {@link Debts} is involved.
    *
    * @param text the canonical id, null if the id was given only as bytes
-   * @param answer computes the result from a reading; returns null if the bucket may be in debt
+   * @param answer a function that computes the result from a reading; returns null if the bucket
+   *     may be in debt
    */
   private <R> R decide(
       Act act,

@@ -33,10 +33,10 @@ import java.util.function.LongSupplier;
  * Decides whether requests are allowed, by named limits and a store of buckets.
  *
  * <p>Each operation takes a limit's name and an id, with or without a cost, or one transaction, or
- * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has the same
- * operations. A cost lies between 0, which only reads the bucket, and the limit's burst. The caller
- * can supply the quota of a transaction ({@link Transaction#of(LimitName, Quota, String)}); a batch
- * can contain transactions with and without such a quota.
+ * a batch of transactions, which succeeds or fails as a whole. {@link AsyncLimiter} has
+ * non-blocking forms of all operations. A cost lies between 0, which only reads the bucket, and the
+ * limit's burst. The caller can supply the quota of a transaction ({@link Transaction#of(LimitName,
+ * Quota, String)}); a batch can contain transactions with and without such a quota.
  *
  * <p>Thread-safe. A call blocks while the store decides. A memory store decides at once; a store on
  * a server needs one round trip, and fails after its time-out. The methods of {@link #async} never
@@ -135,8 +135,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit with a quota supplied by the caller. The caller can keep the limit; see
-   * {@link Transaction#of(LimitName, Quota, String)}.
+   * Returns one limit with a quota supplied by the caller. The caller can keep the returned limit;
+   * see {@link Transaction#of(LimitName, Quota, String)}.
    *
    * @param name the limit's name
    * @param quota the rate and burst for each id
@@ -259,8 +259,8 @@ public final class Limiter {
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
    * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
    * than requested, the limiter calls the store twice, or up to eight times if other callers spend
-   * from the same buckets at the same time; the eighth call requests one token. All calls to the
-   * store share one time-out.
+   * from the same buckets at the same time; the eighth call requests one token. All store calls of
+   * one operation share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -352,7 +352,7 @@ public final class Limiter {
   }
 
   /**
-   * Resets the buckets of a batch to full. The kinds and costs of its transactions are ignored.
+   * Resets the buckets of a batch to full. The kinds and costs of the transactions are ignored.
    *
    * @param transactions the transactions, each on a different bucket
    */
@@ -405,7 +405,7 @@ public final class Limiter {
 
   /**
    * Cancels a reservation that another process made: gives its tokens back, except tokens that have
-   * refilled since. Gives nothing back if the limit is disabled now.
+   * refilled since. No tokens are given back if the limit is disabled now.
    *
    * @param receipt the tokens that the reservation took; no caller may use a receipt twice
    * @throws StoreException if the store failed; the tokens then stay spent, unless the store gave
@@ -510,8 +510,9 @@ public final class Limiter {
   /**
    * Spends all transactions of a batch or none, and waits until all of its tokens have refilled;
    * see {@link #acquire(Transaction, Duration)}. The batch is denied if one transaction would have
-   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait: a
-   * check-only transaction must fit now, and a spend-only transaction is spent if it fits now.
+   * to wait for longer than {@code maxWait}. Check-only and spend-only transactions never wait:
+   * without enough tokens now, a check-only transaction denies the batch, and a spend-only
+   * transaction is not spent.
    *
    * @param transactions the transactions, each on a different bucket
    * @param maxWait the longest wait, zero or more
@@ -558,8 +559,8 @@ public final class Limiter {
 
   /**
    * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
-   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps this quota. To change the
-   * quota, close the lease and take a new one.
+   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps the supplied quota. To change
+   * the quota, close the lease and take a new lease.
    *
    * @param limit the limit's name
    * @param quota the rate and burst
@@ -671,9 +672,9 @@ public final class Limiter {
     }
 
     /**
-     * Sets the clock of this process. The limiter uses this clock for everything that it decides
-     * without the store: {@link FailureRule#local}, the tokens of a {@link Lease}, the time for
-     * which a {@link Reservation} is kept, and the waits of callers. The default is {@link
+     * Sets the clock of this process. The limiter uses this clock where it decides without the
+     * store, for {@link FailureRule#local}, the tokens of a {@link Lease}, the time for which a
+     * {@link Reservation} is kept, and the waits of callers. The default is {@link
      * TimeSource#system}. Stores have their own clocks.
      *
      * @param newTime the clock, which must never jump
@@ -694,7 +695,7 @@ public final class Limiter {
     /**
      * Sets the rule that decides when the store cannot decide.
      *
-     * @param rule the rule for all limits that have no rule of their own
+     * @param rule the failure rule for all limits that have no failure rule of their own
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -707,7 +708,7 @@ public final class Limiter {
      * Sets the rule that decides for one limit when the store cannot decide.
      *
      * @param limit the limit's name
-     * @param rule the rule for this limit
+     * @param rule the failure rule for this limit
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      */
@@ -723,7 +724,7 @@ public final class Limiter {
      * in the catalogue: callers can supply its quotas.
      *
      * @param limit the limit's name
-     * @param rule the rule for this limit
+     * @param rule the failure rule for this limit
      * @return this builder
      * @throws InvalidRequestException if the catalogue has the same number with another name, or
      *     the same name with another number
@@ -738,8 +739,8 @@ public final class Limiter {
     /**
      * Sets the number of processes that share the limits, for {@link FailureRule#localAuto}.
      *
-     * @param newProcesses returns the number of processes, 0 while the number is unknown; called
-     *     for each decision of a failure rule, so it must not block
+     * @param newProcesses a function that returns the number of processes, 0 while the number is
+     *     unknown; called for each decision of a failure rule, so it must not block
      * @return this builder
      */
     @CanIgnoreReturnValue

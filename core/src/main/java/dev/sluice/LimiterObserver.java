@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * Receives the events of a limiter, for metrics.
  *
- * <p>The limiter calls these methods on the thread that received the decision, so they must return
- * quickly. The first exception of an observer is logged; none of its exceptions reaches a caller.
- * Implementations are thread-safe.
+ * <p>The limiter calls an observer on the thread that received the decision, so the observer's
+ * methods must return quickly. The first exception of an observer is logged; none of its exceptions
+ * reaches a caller. Implementations are thread-safe.
  */
 public interface LimiterObserver {
 
@@ -32,7 +32,7 @@ public interface LimiterObserver {
    * series. The default implementation calls {@link #decided} for each spend.
    *
    * @param limit the limit's name
-   * @param spends the spends, valid only during this call
+   * @param spends the spends; the object is valid only during the call of this method
    * @param elapsedNanos the duration of the whole call
    */
   default void spent(LimitName limit, Spent spends, long elapsedNanos) {
@@ -62,13 +62,13 @@ public interface LimiterObserver {
 
   /**
    * Called for each settlement that the store did not apply in time, or to which the store's answer
-   * was lost. Instead of the true cost, the reserved tokens may stay charged.
+   * was lost. The reserved tokens of a lost settlement may stay charged, instead of the true cost.
    */
   default void settlementLost() {}
 
   /**
    * Called for each limit whose reserved cost a settlement has replaced by the true cost. For a
-   * limit with several quotas, the part describes the quota with the longest period.
+   * limit with several quotas, {@code part} describes the quota with the longest period.
    *
    * @param part the result of the settlement
    * @param estimate the reserved tokens
@@ -94,8 +94,8 @@ public interface LimiterObserver {
   default void waited(LimitName limit, Ending ending, long waitedNanos) {}
 
   /**
-   * Called when the application's function for the quota of a request threw an exception. The
-   * request is refused.
+   * Called when the application's function for the quota of a request threw an exception, so that
+   * the request is refused.
    *
    * @param limit the limit
    * @param failure the application's exception
@@ -112,7 +112,7 @@ public interface LimiterObserver {
     return observers.size() == 1 ? observers.get(0) : new ObserverList(observers);
   }
 
-  /** A series of spends from one limit, in the order of their decisions. For use by one thread. */
+  /** A series of spends from one limit, in the order of their decisions. Not thread-safe. */
   interface Spent {
 
     /**
@@ -134,14 +134,15 @@ public interface LimiterObserver {
      * Returns whether a spend took tokens from a full bucket, which the store had to create.
      *
      * @param index the index of the spend, from 0
-     * @return false also if unknown: the default implementation always returns false
+     * @return true if the bucket is known to have been full; the default implementation always
+     *     returns false
      */
     default boolean startedBucket(int index) {
       return false;
     }
 
     /**
-     * Makes the decision on a spend.
+     * Creates the decision on a spend.
      *
      * @param index the index of the spend, from 0
      * @return the decision
@@ -151,7 +152,7 @@ public interface LimiterObserver {
 
   /** The possible ends of a wait. */
   enum Ending {
-    /** The tokens have refilled. */
+    /** The wait ended because the tokens have refilled. */
     PASSED,
     /** The caller was interrupted or cancelled, or timed out; its tokens are withdrawn. */
     GIVEN_UP,
@@ -161,13 +162,13 @@ public interface LimiterObserver {
 
   /** The operations of a limiter. */
   enum Act {
-    /** Read the bucket, change nothing. */
+    /** Reads the bucket without changing it. */
     CHECK,
-    /** Take tokens. */
+    /** Takes tokens from the bucket. */
     SPEND,
-    /** Give tokens back. */
+    /** Gives tokens back to the bucket. */
     REFUND,
-    /** Set the bucket to full. */
+    /** Sets the bucket to full. */
     RESET
   }
 }

@@ -94,9 +94,9 @@ final class OpenReservations {
   private final AtomicInteger count = new AtomicInteger();
 
   /**
-   * Creates an empty list.
+   * Creates an empty list of reservations.
    *
-   * @param time a clock of this process, of any origin
+   * @param time a clock of this process, with any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
    * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
@@ -122,7 +122,7 @@ final class OpenReservations {
 
   /** The reservations and the give-backs in flight of one bucket. */
   private static final class Line {
-    // The oldest reservation is first; includes reservations in state SENT.
+    // All reservations, also those in state SENT; the oldest reservation is first.
     private final List<Stretch> reservations = new ArrayList<>(1);
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
@@ -146,9 +146,8 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    // For a spend in flight: how much earlier its recorded end becomes once the store answers. For
-    // a
-    // give-back: by how much it lowers the TAT, at most.
+    // For a spend in flight: by how much its recorded end moves back once the store answers. For a
+    // give-back: an upper bound of how far it lowers the TAT.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
@@ -177,7 +176,7 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /** Returns whether this give-back moves, or has moved, the end of another reservation. */
+    /** Returns whether this give-back moves, or moved, the recorded end of another reservation. */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -276,7 +275,9 @@ final class OpenReservations {
     return false;
   }
 
-  /** Forgets reservations that will give no tokens back. A second call does nothing. */
+  /**
+   * Forgets reservations that will give no tokens back; does nothing for forgotten reservations.
+   */
   void close(List<Stretch> stretches) {
     stretches.forEach(this::close);
   }
@@ -325,7 +326,7 @@ final class OpenReservations {
    * Returns the charge that gives back tokens of an open reservation. The caller sends the charge,
    * and then calls {@link #ended} or {@link #undone}.
    *
-   * @param worthNanos the increment of the tokens under the current limit
+   * @param worthNanos the TAT increment of the tokens under the current limit
    * @param offsetNanos the burst offset of the current limit
    * @return the give-back, null if no tokens are left to give back
    */
@@ -366,7 +367,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves the ends of the spends in flight and of the selected reservations of a bucket. */
+  /** Moves the recorded ends of a bucket's spends in flight and of its selected reservations. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -418,8 +419,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. A withdrawal reverts the latest spend. If the bucket
-   * has the expected TAT by chance, the withdrawal gives back the tokens of other spends.
+   * Registers a withdrawal before it is sent. A withdrawal reverts a spend if the bucket still has
+   * the TAT after this spend. If other spends have led to this TAT by chance, the withdrawal gives
+   * back their tokens.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -456,8 +458,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers that the store has certainly not applied a call with give-backs. Moves the recorded
-   * ends back, and reopens the give-backs' reservations, unless they were closed or reset since.
+   * Registers that the store has certainly not applied a call with give-backs. Restores the
+   * recorded ends, and reopens the reservations of the give-backs, except reservations that were
+   * closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

@@ -21,7 +21,7 @@ import org.jspecify.annotations.Nullable;
  * @param queues the queues in which the caller waits
  * @param places the tokens that the spend took; empty if it was denied or no limit applies
  * @param askedNanos the time before the store call, by the clock of the queues
- * @param observer is told when the wait starts and ends
+ * @param observer the observer that is told when the wait starts and ends
  */
 record PendingAcquire(
     Decision decision,
@@ -44,7 +44,7 @@ record PendingAcquire(
   /**
    * Blocks the caller's thread until the caller's tokens have refilled.
    *
-   * @param parking blocks and wakes the thread
+   * @param parking the object that blocks and wakes the thread
    * @throws InterruptedException if the thread was interrupted, and its tokens were withdrawn
    */
   void await(Parking parking) throws InterruptedException {
@@ -131,7 +131,8 @@ record PendingAcquire(
     /**
      * Reports the start of a wait.
      *
-     * @param places the tokens taken from each bucket; tokens that were there already need no wait
+     * @param places the tokens taken from each bucket; tokens that the bucket had already need no
+     *     wait
      * @param clock the clock that measures the wait
      */
     static WatchedWait begin(LimiterObserver observer, List<Place> places, LongSupplier clock) {

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  *
  * @param act the operation: check, spend, refund or reset
  * @param asked the transactions of the request, in order
- * @param transactions the asked transactions, but with one transaction per quota for a limit with
- *     several quotas
+ * @param transactions the transactions of the request, but with one transaction per quota for a
+ *     limit with several quotas
  * @param charges the charges for the store, in the order of the transactions that need a charge;
  *     empty if no store call is needed
  * @param maxWaitNanos how long a spend is allowed to wait for tokens
@@ -117,7 +117,7 @@ record Plan(
   /**
    * Replaces each transaction on a limit with several quotas by one transaction per quota. The
    * store charges these transactions as one atomic batch, so a denied quota charges none of the
-   * limit's buckets. {@link #folded} reverses this method.
+   * limit's buckets. {@link #folded} is the inverse of this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -137,7 +137,7 @@ record Plan(
 
   /**
    * Returns whether this plan must read the store's time first, to find out if a penalty is in
-   * force. A refund does not need the time, since no penalty prevents a refund.
+   * force. A refund does not need the store's time, since no penalty prevents a refund.
    */
   boolean isPenalized() {
     return !penalties.isEmpty() && act != Act.REFUND;
@@ -188,15 +188,16 @@ record Plan(
         isDone ? decide(found) : null);
   }
 
-  /** Returns whether this is a spend-up-to on a limit with several quotas. */
+  /** Returns whether this plan is a spend-up-to on a limit with several quotas. */
   boolean isUpToOfSeveral() {
     return transactions.size() > 1 && transactions.get(0).isUpTo();
   }
 
   /**
    * Returns the plan for the next try of a spend-up-to on a limit with several quotas. No store
-   * operation can find out how many tokens several buckets have. Each try is therefore an atomic
-   * spend of a fixed number of tokens; a denied try returns the number of tokens in each bucket.
+   * operation can find out how many tokens several buckets have. Each try of a spend-up-to is
+   * therefore an atomic spend of a fixed number of tokens; a denied try returns the number of
+   * tokens in each bucket.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final
@@ -265,7 +266,7 @@ record Plan(
     return quota.offsetNanos() + Math.min(waitNanos, Long.MAX_VALUE - quota.offsetNanos());
   }
 
-  /** Returns the {@linkplain Debts#depthNanos depths} of the buckets. A batch forgives no debt. */
+  /** Returns the buckets' {@linkplain Debts#depthNanos debt depths}. A batch forgives no debt. */
   Debts.Depths depths() {
     return asked.size() == 1 ? this : Debts.NEVER_FORGIVES;
   }
@@ -273,7 +274,7 @@ record Plan(
   /**
    * Returns the {@link #depths()} for charges that a failure rule makes in this process.
    *
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
     return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
@@ -296,10 +297,10 @@ record Plan(
   }
 
   /**
-   * Returns the tokens that a spend took, one place for each charged bucket.
+   * Returns the tokens that a spend took, as one {@link Place} for each charged bucket.
    *
    * @param charged the charges, one for each transaction that has a quota, in the same order
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   List<Place> taken(
       List<Charge> charged,
@@ -409,7 +410,7 @@ record Plan(
    * Returns one decision for each transaction of the request. In a denied batch, nothing was spent,
    * so each allowed decision is changed to report the tokens that are still in its bucket.
    *
-   * @param quotaOf returns the quota of a transaction, null if no limit applied
+   * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   List<Decision> asHappened(
       List<Decision> decisions, Function<Transaction, @Nullable Quota> quotaOf) {

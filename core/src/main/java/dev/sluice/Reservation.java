@@ -72,19 +72,19 @@ import org.jspecify.annotations.Nullable;
  * bucket. A cancellation gives back nothing if the bucket was reset through this limiter after the
  * reservation, or if the limit is disabled now. A cancellation in the same process never makes the
  * bucket fuller than it would be without the reservation, unless another call gives tokens back to
- * the bucket at the same time. If cancellations overlap, the bucket can be fuller by the tokens
+ * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
  * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
- * bucket can be fuller by the tokens of the open reservations. If another call gives tokens back to
- * the bucket while a reservation is made, the reservation can give back fewer tokens.
+ * bucket can be too full by the tokens of the open reservations. If another call gives tokens back
+ * to the bucket while a reservation is made, the reservation can give back fewer tokens.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
- * total. If more reservations are open, the limiter closes the oldest reservation, and calls {@link
- * LimiterObserver#settledEarly}. A reservation that is never closed is forgotten once its tokens
- * have refilled. Cancelling takes O(n) time for n open reservations of the bucket.
+ * total. If too many reservations are open, the limiter closes the oldest reservation, and calls
+ * {@link LimiterObserver#settledEarly}. A reservation that is never closed is forgotten once its
+ * tokens have refilled. Cancelling takes O(n) time for n open reservations of the bucket.
  *
  * <p>If the {@link FailureRule} {@code local} took the tokens from a bucket in this process's
- * memory, they are given back to this bucket. If the rule allowed the request without a bucket, no
- * tokens were taken.
+ * memory, they are given back to this bucket. If a failure rule allowed the request without a
+ * bucket, no tokens were taken.
  *
  * <p>Thread-safe. {@link #cancel()} and {@link #settle(Costs)} block like a spend; {@link
  * #cancelAsync} and {@link #settleAsync} do not block.
@@ -101,7 +101,8 @@ public final class Reservation implements AutoCloseable {
    * Creates a reservation.
    *
    * @param store the store that the reservation has charged
-   * @param present returns the current quota of a transaction, null if its limit is disabled
+   * @param present a function that returns the current quota of a transaction, null if its limit is
+   *     disabled
    * @param taken the tokens that each transaction took
    */
   Reservation(
@@ -136,7 +137,7 @@ public final class Reservation implements AutoCloseable {
   /**
    * Returns whether the request must not pass. A denied reservation has nothing to cancel.
    *
-   * @return true if nothing was spent
+   * @return true if the request was denied, so no tokens were spent
    */
   public boolean denied() {
     return decision.denied();
@@ -167,10 +168,12 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back. Calls after the first call, or after {@link #close}, do nothing.
+   * Gives the tokens back. Calls of this method after the first call, or after {@link #close}, do
+   * nothing.
    *
    * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave
-   *     the tokens back and only its answer was lost. A second call does not give the tokens back
+   *     the tokens back and only its answer was lost. A further cancellation does not give the
+   *     tokens back
    */
   public void cancel() {
     cancel(transaction -> true);
@@ -178,7 +181,7 @@ public final class Reservation implements AutoCloseable {
 
   /**
    * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good.
-   * Calls after the first call, or after {@link #close}, do nothing.
+   * Calls of this method after the first call, or after {@link #close}, do nothing.
    *
    * @param which the transactions to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
@@ -188,8 +191,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back without blocking. Calls after the first call, or after {@link #close}, do
-   * nothing.
+   * Gives the tokens back without blocking. Calls of this method after the first call, or after
+   * {@link #close}, do nothing.
    *
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
@@ -201,7 +204,7 @@ public final class Reservation implements AutoCloseable {
 
   /**
    * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
-   * spent for good. Calls after the first call, or after {@link #close}, do nothing.
+   * spent for good. Calls of this method after the first call, or after {@link #close}, do nothing.
    *
    * @param which the transactions to give back
    * @return a stage that completes when the tokens are given back; it fails with a {@link
@@ -226,7 +229,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs with the true costs. A call does nothing if the reservation is
+   * Replaces the reserved costs with the true costs. This method does nothing if the reservation is
    * denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
@@ -237,10 +240,11 @@ public final class Reservation implements AutoCloseable {
    * these tokens are never charged. If the costs do not include a limit, the limit's estimate stays
    * charged.
    *
-   * <p>The buckets are not settled atomically. Higher costs are charged first. While the store
-   * cannot be reached, the rest of the settlement {@linkplain Settlement#waiting waits} for up to
-   * 10 s, and the reservation stays open for that time. Nothing is charged for an id to which no
-   * limit applies, or which a {@link FailureRule} allowed.
+   * <p>The buckets are not settled atomically. Buckets with a higher true cost are charged before
+   * other buckets get tokens back. While the store cannot be reached, the rest of the settlement
+   * {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays open for that
+   * time. Nothing is charged for an id to which no limit applies, or which a {@link FailureRule}
+   * allowed.
    *
    * @param costs the true costs
    * @return the result for each bucket
@@ -248,7 +252,7 @@ public final class Reservation implements AutoCloseable {
    *     it more than once, or if a cost is 0 without {@link Costs#allowZero}; the reservation stays
    *     open, and nothing is charged
    * @throws StoreException if an answer of the store was lost, so that it is unknown whether the
-   *     store has applied the whole settlement; another call does nothing
+   *     store has applied the whole settlement; calling this method again does nothing
    */
   @CanIgnoreReturnValue
   public Settlement settle(Costs costs) {
@@ -349,7 +353,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Returns the tokens that each transaction of a batch took, except check-only transactions.
      *
-     * @param quotaOf returns the quota of a transaction, null if no limit applied
+     * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
      * @param holding the tokens taken by each transaction with a quota, in the order of the
      *     transactions
      */
@@ -437,7 +441,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns the cost of one limit.
+     * Returns costs that consist of the cost of one limit.
      *
      * @param limit the limit's name
      * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
@@ -463,7 +467,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Adds the cost of one bucket, for a limit that the reservation has more than once.
+     * Adds the cost of one bucket, for a reservation with several buckets of the same limit.
      *
      * @param transaction a transaction on the bucket, such as the reserved transaction
      * @param cost the number of tokens, at least 1; with {@link #allowZero} at least 0
@@ -475,7 +479,7 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Adds the cost of one bucket, for a limit that the reservation has more than once.
+     * Adds the cost of one bucket, for a reservation with several buckets of the same limit.
      *
      * @param limit the limit's name
      * @param id the id
@@ -658,13 +662,13 @@ public final class Reservation implements AutoCloseable {
    *     still waits, or if the call did nothing because the reservation was denied, settled,
    *     cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
-   *     store cannot be reached. The waiting part is applied if the store can be reached again
-   *     within 10 s. If not, or if 10,000 settlements wait already, the part is lost, and {@link
-   *     LimiterObserver#settlementLost} is called
-   * @param parts one part for each bucket that is limited now, in the order of the transactions; a
-   *     limit with several quotas has one bucket per quota, and the part's transaction has this
-   *     quota. A bucket has no part if its settlement still waits, or if it keeps its estimate and
-   *     could not be read
+   *     store cannot be reached. The waiting part of a settlement is applied if the store can be
+   *     reached again within 10 s. The waiting part is lost if the store stays unreachable, or if
+   *     10,000 settlements wait already; {@link LimiterObserver#settlementLost} is then called
+   * @param parts the results, one for each bucket to which a limit applies now, in the order of the
+   *     transactions; a limit with several quotas has one bucket per quota, and the transaction of
+   *     a result has this quota. A bucket has no result if its settlement still waits, or if the
+   *     bucket keeps its estimate and could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -690,7 +694,8 @@ public final class Reservation implements AutoCloseable {
      *     they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
      * @param owed the present debt of the bucket from all spends, rounded up
-     * @param cut the part of the true cost that did not fit into the bucket, and was not charged
+     * @param cut the tokens of the true cost that neither the bucket nor its debt could hold, and
+     *     that were not charged
      * @param remaining the tokens left in the bucket now
      */
     public record Part(
@@ -709,11 +714,11 @@ public final class Reservation implements AutoCloseable {
    * <p>A process that uses a receipt does not know which other tokens were given back since the
    * reservation, so {@link Limiter#cancel(Receipt)} is less exact than {@link
    * Reservation#cancel()}, and {@link Limiter#settle} is less exact than {@link
-   * Reservation#settle(Costs)}. A receipt gives back the tokens that would not have refilled by now
-   * if no other tokens had been given back. A receipt never overfills a bucket. The caller must not
-   * use a receipt twice; nothing checks this.
+   * Reservation#settle(Costs)}. The tokens that a receipt gives back are computed as if no other
+   * tokens had been given back since the reservation. A receipt never overfills a bucket. The
+   * caller must not use a receipt twice; nothing checks this.
    *
-   * @param parts one part for each transaction that is not check-only; empty if the reservation is
+   * @param parts the tokens of each transaction that is not check-only; empty if the reservation is
    *     no longer open, or took no tokens from the store
    */
   public record Receipt(List<Receipt.Part> parts) {
@@ -735,7 +740,7 @@ public final class Reservation implements AutoCloseable {
      *     the cost it must fit into 64 bits
      * @param untilNanos the TAT after the spend, in unsigned nanoseconds since the Unix epoch by
      *     the store's clock. After {@code untilNanos}, all tokens have refilled, so none can be
-     *     given back. 0 if none can be given back now
+     *     given back. The value 0 means that no tokens can be given back now
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
@@ -758,7 +763,7 @@ public final class Reservation implements AutoCloseable {
       }
 
       /**
-       * Makes a part of plain values, for a receipt that another process has sent.
+       * Makes a receipt's part from plain values that another process has sent.
        *
        * @param limits the current limits; the part has no effect if the limits no longer have the
        *     name, or the format of its ids has changed
@@ -795,8 +800,8 @@ public final class Reservation implements AutoCloseable {
       }
 
       /**
-       * Returns the limit's name for {@link #of}. For a limit with several quotas, "/" and the
-       * period follow the name, except for the longest period.
+       * Returns the limit's name in the form that {@link #of} reads. For a limit with several
+       * quotas, "/" and the period follow the name, except for the longest period.
        *
        * @return the text, such as {@code Calls} or {@code Calls/1s}
        */
@@ -867,11 +872,11 @@ public final class Reservation implements AutoCloseable {
    * back.
    *
    * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. A
-   * group with fewer settlements uses the mean of all groups together. Until all groups together
-   * have 20 settlements, the estimate is the highest estimate. A group's latest 1,000 settlements
-   * determine its mean; older settlements have little weight. A settlement with more than ten times
-   * the highest estimate counts as ten times the highest estimate. This process keeps the 1,000
-   * most recently used groups in memory.
+   * group with fewer than 20 settlements uses the mean of all groups together. Until all groups
+   * together have 20 settlements, the estimate is the highest estimate. A group's latest 1,000
+   * settlements determine its mean; older settlements have little weight. A settlement with more
+   * than ten times the highest estimate counts as ten times the highest estimate. This process
+   * keeps the 1,000 most recently used groups in memory.
    *
    * <p>Thread-safe; never blocks for long.
    */

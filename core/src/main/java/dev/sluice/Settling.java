@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * succeeds.
  */
 
-/** A settlement of one reservation. A call may begin only after the previous call has ended. */
+/** A settlement of one reservation. Its methods must not be called concurrently. */
 final class Settling {
 
   private final TrackedStore store;
@@ -55,7 +55,7 @@ final class Settling {
   /**
    * Creates a settlement.
    *
-   * @param onEnd called when all buckets are settled, or the rest of the settlement is lost
+   * @param onEnd a callback for when all buckets are settled, or the rest of the settlement is lost
    */
   Settling(TrackedStore store, List<Due> due, Runnable onEnd) {
     this.store = store;
@@ -69,7 +69,7 @@ final class Settling {
    * The tokens that one transaction has taken.
    *
    * @param intervalNanos the emission interval of the spend; {@link #UNCHARGED} if no limit applied
-   * @param leaving gives back a part of the tokens under the current quota
+   * @param leaving a function that gives back some of the tokens under the current quota
    */
   record Held(Transaction transaction, long tokens, long intervalNanos, Leaving leaving) {
 
@@ -80,7 +80,7 @@ final class Settling {
     }
   }
 
-  /** Gives back a part of the tokens that a transaction has taken. */
+  /** Gives back some of the tokens that a transaction has taken. */
   interface Leaving {
     /** Returns the give-back to send, null if no tokens are left to give back. */
     @Nullable GiveBack leave(long tokens, Quota now);
@@ -98,7 +98,8 @@ final class Settling {
     }
 
     /**
-     * Returns a charge of the difference, but of at most the bucket's burst plus its declared debt.
+     * Returns a charge of the tokens above the reserved cost, at most the burst plus the declared
+     * debt.
      */
     private Charge charge() {
       long mostNanos = Debts.withDebtNanos(now.quota(), now.debt());
@@ -184,7 +185,7 @@ final class Settling {
 
   /**
    * Tries to settle the remaining buckets. The stage completes with false if the store could not be
-   * reached for one of these buckets. If the answer to a charge or a give-back was lost in any
+   * reached for one of the buckets. If the answer to a charge or a give-back was lost in any
    * attempt, the stage fails once no bucket is left to retry.
    */
   private CompletionStage<Boolean> attempt(BucketStore call) {

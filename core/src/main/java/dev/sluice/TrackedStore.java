@@ -138,7 +138,8 @@ final class TrackedStore {
    * @param call the caller's view of the store, from {@link #oneCall} or {@link #blockingCall}
    * @param depths how far ahead of now each TAT can lie without a debt; {@link
    *     Debts#NEVER_FORGIVES} for a batch
-   * @param then computes the result from readings or failure; called even after a cancellation
+   * @param then a function that computes the result from the readings or a failure; called even
+   *     after a cancellation
    */
   <T> CompletionStage<T> charge(
       BucketStore call,
@@ -230,7 +231,7 @@ final class TrackedStore {
     return null;
   }
 
-  /** Forgives a debt. The bucket's open reservations are closed, and give no tokens back. */
+  /** Forgives a debt, and closes the bucket's open reservations, which then give no tokens back. */
   private CompletionStage<List<Reading>> forgive(BucketStore call, Charge charge) {
     List<GiveBack> giveBacks = reservations.send(List.of(charge));
     return asked(call, GiveBack.charges(giveBacks), null)
@@ -245,7 +246,7 @@ final class TrackedStore {
   /**
    * Sends the give-backs, if any.
    *
-   * @param then computes the result from the readings or a failure
+   * @param then a function that computes the result from the readings or a failure
    */
   <T> CompletionStage<T> giveBack(
       BucketStore call,
@@ -269,8 +270,9 @@ final class TrackedStore {
    *
    * @param call the caller's view of the store
    * @param depths see {@link #charge(BucketStore, Act, List, Debts.Depths, BiFunction)}
-   * @param then computes the result; if it throws, all spent tokens stay spent
-   * @param otherwise computes the result from a failure
+   * @param then a function that computes the result; if the function throws, all spent tokens stay
+   *     spent
+   * @param otherwise a function that computes the result from a failure
    */
   <T> CompletionStage<T> hold(
       BucketStore call,
@@ -367,7 +369,7 @@ final class TrackedStore {
     boolean isAnswered = found != null && failure == null;
     boolean isUndone = !isAnswered && failure != null && chargedNothing(failure);
     boolean isUnknown = !isAnswered && !isUndone;
-    // Must precede the calls below: after them, isLowering() returns false.
+    // lowered() precedes undone() and ended(), after which isLowering() returns false.
     for (GiveBack one : giveBacks) {
       waitQueues.lowered(one.charge().key(), isUnknown ? one.lateNanos() : 0);
     }
@@ -378,7 +380,7 @@ final class TrackedStore {
     }
   }
 
-  /** Sends withdrawals; the observer sees a refund. */
+  /** Sends withdrawals, and reports them to the observer as a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);
@@ -436,7 +438,7 @@ final class TrackedStore {
     }
   }
 
-  /** Returns the time, or 0 if nobody observes: reading the clock costs as much as a decision. */
+  /** Returns the time; 0 without an observer, as reading the clock costs as much as a decision. */
   long start() {
     return observer == Engine.NOBODY ? 0 : System.nanoTime();
   }

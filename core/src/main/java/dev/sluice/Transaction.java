@@ -62,12 +62,12 @@ public final class Transaction {
    * transaction is allow-only; a limiter refuses an allow-only transaction if the default is
    * {@linkplain Coverage#isMissing missing}.
    *
-   * @param limits the limits with the quota
+   * @param limits the limits that contain the quota
    * @param limit the limit's name
    * @param id the id, converted to its canonical form
    * @return the transaction
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public static Transaction of(Limits limits, String limit, String id) {
     LimitName name = limits.catalogue().get(limit);
@@ -93,7 +93,7 @@ public final class Transaction {
    * @param quota the rate and burst; to allow zero tokens, deny the request yourself
    * @param id the id, converted to its canonical form
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    */
   public static Transaction of(LimitName limit, Quota quota, String id) {
     return of(EffectiveQuota.ofCaller(limit, quota), limit.id().canonical(id, Strictness.LENIENT));
@@ -107,7 +107,7 @@ public final class Transaction {
    * @param quotas the rates and bursts; {@link Quota#ofOneLimit} checks them
    * @param id the id, converted to its canonical form
    * @return the transaction
-   * @throws InvalidIdException if the id does not match the name's format
+   * @throws InvalidIdException if the id does not match the limit's id format
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Transaction of(LimitName limit, List<Quota> quotas, String id) {
@@ -191,8 +191,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns a spend-only copy: a spend-only transaction is spent if it fits, and never denies a
-   * batch. For several quotas, each bucket that has enough tokens is charged.
+   * Returns a spend-only copy: a spend-only transaction is spent if the bucket has enough tokens,
+   * and never denies a batch. For several quotas, each bucket that has enough tokens is charged.
    *
    * @return a new transaction
    */
@@ -223,7 +223,7 @@ public final class Transaction {
    * Returns a trial of this transaction, for a new limit whose denials are only counted. A trial
    * has its own bucket, so it takes no tokens from other transactions. Observers count trials
    * separately. The limiter denies a trial like any other transaction; the caller must ignore the
-   * denial. Spend trials in a separate batch, since a denied trial denies its batch.
+   * denial. Put trials into a batch of their own, since a denied trial denies its whole batch.
    *
    * @return a new transaction
    */
@@ -238,8 +238,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns a spend of all tokens that this transaction's bucket has, up to a given number. Valid
-   * only for a batch with one transaction.
+   * Returns a spend of all tokens that this transaction's bucket has, up to a given number. Such a
+   * spend must be alone in its batch.
    *
    * @param most the highest number of tokens, cut to the burst
    */
@@ -366,7 +366,7 @@ public final class Transaction {
   /**
    * Returns whether a quota limits the id, and the reason if no quota does.
    *
-   * @return {@link Coverage#LIMITED} if there is a quota
+   * @return {@link Coverage#LIMITED} if a quota limits the id
    */
   public Coverage coverage() {
     return effective.coverage();
@@ -443,7 +443,7 @@ public final class Transaction {
     CHECK_AND_SPEND,
     /** The transaction is checked and can deny its batch, but is never spent. */
     CHECK_ONLY,
-    /** The transaction is spent if it fits, and never denies its batch. */
+    /** The transaction is spent if the bucket has enough tokens, and never denies its batch. */
     SPEND_ONLY,
     /** The transaction is valid only for resets. */
     RESET_ONLY,

@@ -61,7 +61,7 @@ import org.jspecify.annotations.Nullable;
 /** Queues of callers that wait for taken tokens to refill. Thread-safe; locks only briefly. */
 final class WaitQueues {
 
-  /** The approximate maximum of waiting places; at the maximum, no further caller can wait. */
+  /** About how many callers can wait at once; a caller that waits for n buckets counts n times. */
   static final int MOST = 1_000_000;
 
   private static final Comparator<Place> BY_END =
@@ -84,8 +84,10 @@ final class WaitQueues {
    *
    * @param time the clock that measures the waits
    * @param storeTime the store's current time, empty if this process does not know it
-   * @param withdraw sends charges that revert spends, unless a later spend has changed the bucket
-   * @param isLowering returns whether this process is lowering the bucket's TAT at the moment
+   * @param withdraw a function that sends charges which revert spends, unless a later spend has
+   *     changed the bucket
+   * @param isLowering a function that returns whether this process is lowering a bucket's TAT at
+   *     the moment
    */
   WaitQueues(
       TimeSource time,
@@ -114,10 +116,10 @@ final class WaitQueues {
      * Creates a place.
      *
      * @param limit the limit of the bucket
-     * @param incrementNanos the length of the stretch, positive
+     * @param incrementNanos the emission interval times the tokens taken, positive
      * @param offsetNanos the burst offset of the quota, at least {@code incrementNanos}
      * @param endNanos the TAT after the spend, unsigned
-     * @param nowNanos the store's time of its decision
+     * @param nowNanos the store's time when it decided
      */
     Place(
         String key,
@@ -164,7 +166,7 @@ final class WaitQueues {
     }
   }
 
-  /** The waiting places of one bucket. */
+  /** The places of the callers that wait for tokens of one bucket. */
   private static final class Line {
     private final String key;
     private final TreeSet<Place> places = new TreeSet<>(BY_END);
@@ -176,8 +178,8 @@ final class WaitQueues {
     }
 
     /**
-     * Adds a place, and makes turns earlier where necessary, so that turns come in the order of
-     * places.
+     * Adds a caller's place, and moves turns to an earlier time where necessary, so that turns come
+     * in the order of places.
      */
     void add(Place place) {
       Place behind = places.higher(place);
@@ -195,7 +197,8 @@ final class WaitQueues {
   }
 
   /**
-   * Called before the store call of a caller that can wait. Returns the time for {@link #enter}.
+   * Called before the store call of a caller that can wait. Returns the current time, an argument
+   * of {@link #enter}.
    */
   long asks() {
     if (!isUsed) {
@@ -228,7 +231,8 @@ final class WaitQueues {
    *
    * @param places the caller's places, each of a different bucket
    * @param askedNanos the time that {@link #asks} returned
-   * @param onCome called when the turn comes after this method has returned; must not block
+   * @param onCome a callback for a turn that comes only after this method has returned; must not
+   *     block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
     Turn turn = new Turn(places, askedNanos, onCome);
@@ -240,7 +244,7 @@ final class WaitQueues {
       for (Place place : places) {
         if (place.waitNanos() > 0) {
           long sinceNanos = storeNanos.isPresent() ? storeNanos.getAsLong() - place.nowNanos : 0;
-          // The decision is not older than the call, even if the store's clock stepped back.
+          // The decision was made after the call began, even if the store's clock stepped back.
           long mostNanos = Math.max(hereNanos - askedNanos, 0);
           long decidedNanos = hereNanos - Math.min(Math.max(sinceNanos, 0), mostNanos);
           place.turnAtNanos = after(decidedNanos, place.waitNanos());
@@ -290,7 +294,7 @@ final class WaitQueues {
     turn.places.forEach(place -> look(place.key, false));
   }
 
-  /** Releases callers whose turn has come; {@code isAlarm} marks an alarm's thread. */
+  /** Releases callers whose turn has come; {@code isAlarm} is true on the thread of an alarm. */
   private void look(String key, boolean isAlarm) {
     if (lock.isHeldByCurrentThread()) {
       return; // ring(), which set this alarm, is still running and reads the clock again
@@ -440,7 +444,7 @@ final class WaitQueues {
   /**
    * Remembers when this process last lowered a bucket's TAT by a refund, a reset, a cancellation,
    * or a forgiven debt. The table has a fixed size: buckets with the same hash share an entry, so a
-   * bucket may seem to have been lowered later than it was. Thread-safe; never blocks.
+   * bucket's TAT may seem to have been lowered later than it was. Thread-safe; never blocks.
    */
   static final class LastRefundTimes {
 
@@ -465,7 +469,7 @@ final class WaitQueues {
       lastNanos.accumulateAndGet(entry(key), nanos, Math::max);
     }
 
-    /** Returns whether the store may have lowered the bucket at the given time or later. */
+    /** Returns whether the store may have lowered the bucket's TAT at the given time or later. */
     boolean isSince(String key, long nanos) {
       return lastNanos.get(entry(key)) >= nanos;
     }

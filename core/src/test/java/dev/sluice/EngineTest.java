@@ -246,7 +246,8 @@ final class EngineTest {
     caller.interrupt();
     assertThat(thrown.get())
         .isInstanceOf(StoreException.class)
-        .hasMessage("interrupted while the store decided on several ids");
+        .hasMessage(
+            "interrupted while the store decided on several ids; some ids may have been charged");
     assertThat(interrupted.get()).as("who called may want to know").isTrue();
     caller.join();
     assertThat(underWay).hasSize(2).allSatisfy(call -> assertThat(call).isCancelled());

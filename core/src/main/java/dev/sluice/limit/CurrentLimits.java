@@ -27,7 +27,7 @@ public final class CurrentLimits {
   /**
    * Creates a reference to the given limits.
    *
-   * @param limits the limits until they are replaced
+   * @param limits the limits to start with, until they are replaced
    */
   public CurrentLimits(Limits limits) {
     this(Objects.requireNonNull(limits, "limits"), new Requirements());
@@ -40,8 +40,8 @@ public final class CurrentLimits {
 
   /**
    * Returns a second reference, which starts with the same limits. Both references share their
-   * {@linkplain #require requirements}, including requirements that are added later. Use the second
-   * reference for derived limits, for example with the overrides of a database table.
+   * {@linkplain #require requirements}, including requirements that are added later. A second
+   * reference is useful for derived limits, for example with the overrides of a database table.
    *
    * @return a reference to the current limits
    */
@@ -97,8 +97,8 @@ public final class CurrentLimits {
 
   /**
    * Adds requirements: limits that must have a default. The current limits, and all limits that
-   * replace them, are checked against the requirements. A limit can therefore not disappear because
-   * its line is missing from a file.
+   * replace them, are checked against the requirements. A required limit can therefore not
+   * disappear because its line is missing from a file.
    *
    * @param more the limits that must have a default, each with the part of the configuration that
    *     requires the default

@@ -43,9 +43,9 @@ public interface IdFormat {
    *
    * @param text the id as a user wrote it
    * @param strictness whether a text that is not canonical is refused
-   * @return the canonical text; {@code text} itself if it is canonical already. A format for
-   *     overrides may spell ids differently from transactions; its canonical text is then the
-   *     spelling of transactions, which the format for overrides need not accept
+   * @return the canonical text; {@code text} itself if it is canonical already. If this format is
+   *     for overrides, and spells ids differently from transactions, the method returns the
+   *     spelling of transactions, which this format need not accept
    * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
@@ -122,7 +122,7 @@ public interface IdFormat {
    * Returns why an override for a valid id would never apply; Sluice shows the reason in a warning.
    *
    * @param canonicalId an id that {@link #canonical} has returned
-   * @return the reason, null if the override can apply
+   * @return the reason why the override never applies, null if it can apply
    */
   default @Nullable String doubt(String canonicalId) {
     return null;
@@ -202,7 +202,7 @@ public interface IdFormat {
   /**
    * Returns the format of arbitrary bytes that are written as text, such as the keys of a binary
    * protocol. Printable ASCII characters except "%" are unchanged; every other byte is written as
-   * {@code %XX}. {@link #ofBytes} converts bytes to this text.
+   * {@code %XX}. {@link #ofBytes} converts bytes to an id of this format.
    *
    * @return the format {@code bytes}
    */
@@ -225,7 +225,7 @@ public interface IdFormat {
 
   /**
    * Returns the format of ids with several parts and ":" between them. Only the last part can
-   * contain a ":". An IPv6 address in an earlier part is written in brackets: {@code
+   * contain a ":". An IPv6 address in an earlier part is written in brackets, as in {@code
    * [2001:db8::1]:alice}.
    *
    * @param parts at least two formats, none of which is a joined format
@@ -239,7 +239,7 @@ public interface IdFormat {
   enum Strictness {
     /** The id is converted to its canonical form; private and reserved addresses are accepted. */
     LENIENT,
-    /** The id is refused. Addresses that IANA has reserved for special purposes are refused too. */
+    /** Ids that are not canonical, and addresses that IANA has reserved, are refused. */
     STRICT;
 
     /**

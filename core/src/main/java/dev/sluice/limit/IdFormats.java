@@ -29,8 +29,8 @@ final class IdFormats {
   private IdFormats() {}
 
   /**
-   * Any text without control characters, unchanged. Half of a surrogate pair is rejected, since
-   * UTF-8 cannot encode it.
+   * The format of any text without control characters, which is not changed. Half of a surrogate
+   * pair is rejected, since UTF-8 cannot encode it.
    */
   static final class StringFormat implements IdFormat {
 
@@ -451,8 +451,8 @@ final class IdFormats {
    * Several formats joined with ":".
    *
    * <p>If a joined id could be split in two ways, a client could forge the id of another client's
-   * bucket. Only the last part may therefore contain a ":". An IPv6 address in an earlier part is
-   * written in brackets; other earlier parts cannot contain a ":".
+   * bucket. Only the last part of a joined id may therefore contain a ":". An IPv6 address in an
+   * earlier part is written in brackets; other earlier parts cannot contain a ":".
    */
   static final class JoinedFormat implements IdFormat {
 
@@ -589,8 +589,8 @@ final class IdFormats {
 
   /**
    * The address ranges that IANA has reserved for special purposes, which no client on the Internet
-   * can have. Multicast addresses are not included, as in Boulder. The resource file beside this
-   * class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses need no
+   * can have. These ranges contain no multicast addresses, as in Boulder. The resource file beside
+   * this class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses need no
    * range here, since they are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {

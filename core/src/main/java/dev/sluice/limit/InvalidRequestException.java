@@ -117,7 +117,10 @@ public class InvalidRequestException extends IllegalArgumentException {
               .collect(Collectors.joining("\n")));
     }
 
-    /** For limits whose defaults are {@linkplain CurrentLimits#require required}. */
+    /**
+     * Makes an exception for limits whose {@linkplain CurrentLimits#require required} default is
+     * missing.
+     */
     static MissingDefaultException ofRequired(List<Requirement> missing) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),

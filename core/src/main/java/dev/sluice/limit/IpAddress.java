@@ -58,7 +58,7 @@ public final class IpAddress {
    * Returns the lowest address with the same first bits as this address.
    *
    * @param length the number of bits to keep, 0 to 32 for IPv4, 0 to 128 for IPv6
-   * @return the address, in which all other bits are zero
+   * @return the address, in which all bits after the prefix are zero
    * @throws IllegalArgumentException if the length is out of range
    */
   public IpAddress prefix(int length) {

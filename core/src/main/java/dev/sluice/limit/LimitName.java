@@ -106,8 +106,8 @@ public final class LimitName {
    * Returns a builder for a limit with a number. The limit's bucket keys begin with the number
    * instead of the name, so the keys are shorter, and the name can change later.
    *
-   * @param number at least 1; must never change. The numbers from 2000000000 to 2000000099 are
-   *     reserved for Sluice's own limits
+   * @param number the limit's number, at least 1; must never change. The numbers from 2000000000 to
+   *     2000000099 are reserved for Sluice's own limits
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
    * @throws IllegalArgumentException for a number or name that breaks these rules
@@ -135,7 +135,7 @@ public final class LimitName {
   }
 
   /**
-   * Returns the name that people use.
+   * Returns the limit's name, as it appears in files, messages and metrics.
    *
    * @return the name
    */
@@ -153,9 +153,9 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format can spell an id differently from
-   * transactions. The format can also have only the first parts of an id; an override then applies
-   * to every id that starts with these parts.
+   * Returns the format of an id in an override. This format of override ids can spell an id
+   * differently from transactions. The format can also have only the first parts of an id; an
+   * override then applies to every id that starts with these parts.
    *
    * @return the format; by default the format of transaction ids
    */
@@ -177,7 +177,8 @@ public final class LimitName {
    * disabled limit allows every request for the id and stores nothing. Without this declaration,
    * limiters refuse a request for an id that has neither a default nor an override.
    *
-   * @return true if declared, and for a limit with {@linkplain #overridesOnly overrides only}
+   * @return true if a missing default disables the limit, or the limit has {@linkplain
+   *     #overridesOnly overrides only}
    */
   public boolean disabledWithoutDefault() {
     return disabledWithoutDefault || overridesOnly;
@@ -454,11 +455,11 @@ public final class LimitName {
     /**
      * Sets the message for denied clients.
      *
-     * @param template the text, in which these placeholders are filled: {@code {rate}}, {@code
-     *     {burst}}, {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format: {@code
+     * @param template the text, which can have the placeholders {@code {rate}}, {@code {burst}},
+     *     {@code {count}}, {@code {period}}, {@code {goPeriod}} (in Go's format, such as {@code
      *     1h0m0s}), {@code {id}}, and {@code {id.1}} to {@code {id.9}} for the parts of a joined id
      * @return this builder
-     * @throws IllegalArgumentException for any other placeholder
+     * @throws IllegalArgumentException for an unknown placeholder
      */
     @CanIgnoreReturnValue
     public Builder message(String template) {
@@ -506,7 +507,7 @@ public final class LimitName {
     }
 
     /**
-     * Allows callers to wait for tokens, up to a longest wait. The default allows no waiting.
+     * Allows callers to wait for tokens, up to a longest wait. By default no caller can wait.
      *
      * <p>A waiting caller has taken tokens before they refilled, so its bucket is overdrawn. Every
      * process that shares the buckets must know how far a bucket can be overdrawn: set the same

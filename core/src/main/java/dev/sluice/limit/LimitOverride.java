@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * Quotas for one id, which replace all default quotas of its limit.
  *
  * @param name the limit's name
- * @param id the id in canonical form, in the name's format for overrides
+ * @param id the id in canonical form, in the limit's format for override ids
  * @param quotas the rates and bursts, the longest period first
  * @param comment a note by a person, can be empty
  * @param author the person who set the override, can be empty
@@ -34,7 +34,7 @@ public record LimitOverride(
    * Makes an override.
    *
    * @param name the limit's name
-   * @param id the id in canonical form, in the name's format for overrides
+   * @param id the id in canonical form, in the limit's format for override ids
    * @param quotas the rates and bursts, in any order; {@link Quota#ofOneLimit} checks them
    * @param comment a note by a person, can be empty
    * @param author the person who set the override, can be empty
@@ -56,7 +56,7 @@ public record LimitOverride(
    * Makes an override with one quota, which has no author and never ends.
    *
    * @param name the limit's name
-   * @param id the id in canonical form, in the name's format for overrides
+   * @param id the id in canonical form, in the limit's format for override ids
    * @param quota the rate and burst
    * @param comment a note by a person, can be empty
    */
@@ -68,7 +68,7 @@ public record LimitOverride(
    * Makes an override with one quota.
    *
    * @param name the limit's name
-   * @param id the id in canonical form, in the name's format for overrides
+   * @param id the id in canonical form, in the limit's format for override ids
    * @param quota the rate and burst
    * @param comment a note by a person, can be empty
    * @param author the person who set the override, can be empty
@@ -121,7 +121,7 @@ public record LimitOverride(
    * quotas, if none has this period). An operator may have lowered the override by mistake.
    *
    * @param present the existing override
-   * @return the change; null if no quota is lower and no quota is missing
+   * @return the change; null if the new override lowers no quota and removes none
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()

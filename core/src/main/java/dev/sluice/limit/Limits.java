@@ -24,8 +24,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * All limits: the catalogue of names, their default quotas, and the overrides for single ids.
  *
- * <p>Immutable and thread-safe. If a name has no default and an id no override, nothing limits the
- * id. {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
+ * <p>Immutable and thread-safe. If a limit has no default and an id no override, nothing limits the
+ * id; {@link #coverage} returns the reason. A {@link dev.sluice.Limiter} refuses requests for an id
  * that nothing limits, unless the limit is declared unlimited or is disabled.
  *
  * <p>Limits can have {@linkplain #with companions}: values, such as rules, that were read together
@@ -47,7 +47,7 @@ public final class Limits {
   private final Map<String, Map<String, LimitOverride>> overrides;
   private final Map<String, Integer> debts;
   private final Map<Class<?>, Object> companions;
-  // By limit name, then by id.
+  // The outer key is a limit's name, the inner key is an id.
   private final Map<String, Map<String, Penalty>> penalties;
 
   private Limits(Builder builder) {
@@ -185,10 +185,10 @@ public final class Limits {
   }
 
   /**
-   * Returns whether a name has a default or an override in these limits, or is declared unlimited.
+   * Returns whether a limit has a default or an override, or is declared unlimited.
    *
    * @param name a name of the catalogue
-   * @return false if the name is only in the catalogue
+   * @return false if the limit is in the catalogue, but nothing is configured for it
    */
   public boolean isConfigured(LimitName name) {
     return hasDefault(name) || overrides.containsKey(name.name());
@@ -221,7 +221,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the overrides of a name.
+   * Returns the overrides of a limit.
    *
    * @param name a name of the catalogue
    * @return the overrides, in no particular order
@@ -234,7 +234,7 @@ public final class Limits {
    * Returns a copy of these limits with further overrides. An override replaces the existing
    * override for the same id.
    *
-   * @param more the overrides, of names of this catalogue
+   * @param more the overrides, each of a limit of this catalogue
    * @return new limits
    * @throws UnknownLimitException if a name is not in the catalogue
    */
@@ -274,7 +274,7 @@ public final class Limits {
   /**
    * Returns a copy of these limits with exactly the given penalties.
    *
-   * @param all the penalties, of names of this catalogue
+   * @param all the penalties, each on a limit of this catalogue
    * @return new limits; these limits if they have the same penalties
    * @throws UnknownLimitException if a name is not in the catalogue
    * @throws IllegalArgumentException if two penalties have the same id
@@ -313,7 +313,7 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a name. Some penalties may have ended: limits read no
+   * Returns the penalties on the ids of a limit. Some penalties may have ended: limits read no
    * clock.
    *
    * @param name a name of the catalogue
@@ -324,7 +324,7 @@ public final class Limits {
   }
 
   /**
-   * Returns whether any id has a penalty. Fast enough to be called for every request.
+   * Returns whether any id has a penalty; fast enough to be called for every request.
    *
    * @return false if no id has a penalty
    */
@@ -360,7 +360,7 @@ public final class Limits {
   }
 
   /**
-   * Returns a companion of these limits.
+   * Returns the value that belongs to these limits as their companion of a given type.
    *
    * @param type the companion's type
    * @param <T> the companion's type
@@ -394,7 +394,7 @@ public final class Limits {
             && penalties.equals(that.penalties));
   }
 
-  /** Ignores the overrides: hashing thousands of overrides would take too long. */
+  /** Ignores the overrides in the hash code: hashing thousands of overrides would take too long. */
   @Override
   public int hashCode() {
     return Objects.hash(defaults, unlimited, overrides.keySet());
@@ -443,7 +443,7 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a name. This method does nothing for a name with {@linkplain
+     * Sets the default of a limit. This method does nothing for a limit with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a name of the catalogue
@@ -478,7 +478,7 @@ public final class Limits {
     }
 
     /**
-     * Declares a name unlimited for every id without an override.
+     * Declares a limit unlimited for every id without an override.
      *
      * @param name a name of the catalogue
      * @return this builder
@@ -496,14 +496,14 @@ public final class Limits {
     }
 
     /**
-     * Allows the buckets of a name to owe tokens, including the buckets of ids with an override.
-     * Every process that shares the buckets must set the same value.
+     * Allows the buckets of a limit to owe tokens, including the buckets of ids with an override.
+     * Every process that shares the buckets must set the same debt.
      *
      * @param name a name of the catalogue
      * @param bursts how many bursts a bucket is allowed to owe, 0 to {@link #DEEPEST_DEBT}
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
-     * @throws IllegalArgumentException for a number out of this range
+     * @throws IllegalArgumentException if the number of bursts is out of range
      */
     @CanIgnoreReturnValue
     public Builder debt(String name, int bursts) {
@@ -533,7 +533,7 @@ public final class Limits {
      * Sets the quota of one id.
      *
      * @param name a name of the catalogue
-     * @param id the id, in the name's format for overrides; converted to its canonical form
+     * @param id the id, in the limit's format for override ids; converted to its canonical form
      * @param quota the rate and burst
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
@@ -615,8 +615,8 @@ public final class Limits {
     NOT_CONFIGURED;
 
     /**
-     * Returns whether nothing limits the id although the limit is not declared unlimited. A limiter
-     * refuses requests for the id unless its builder allows missing defaults.
+     * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
+     * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
      *
      * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
      */
@@ -630,8 +630,8 @@ public final class Limits {
    * rule uses the limit.
    *
    * @param limit the limit's name
-   * @param by the part of the configuration that requires the default, as it appears in messages:
-   *     {@code a rule of the filter}
+   * @param by the part of the configuration that requires the default, as it appears in messages,
+   *     such as {@code a rule of the filter}
    * @param onMissing what happens if the limit has no default
    */
   public record Requirement(String limit, String by, MissingDefault onMissing) {
@@ -662,9 +662,9 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. For a requirement with this
-       * policy, the process does not start without the default, and a reload without the default is
-       * rejected.
+       * Requests are refused with a {@link MissingDefaultException}. If a requirement has the
+       * policy REFUSE, the process does not start without the default, and a reload without the
+       * default is rejected.
        */
       REFUSE,
 

@@ -68,7 +68,7 @@ public record Penalty(
   /**
    * Returns the end of the penalty in the unit of a store's clock.
    *
-   * @return nanoseconds since the Unix epoch, not negative
+   * @return the end in nanoseconds since the Unix epoch, not negative
    */
   public long untilNanos() {
     return until.getEpochSecond() * NANOS_PER_SECOND + until.getNano();

@@ -12,7 +12,7 @@ import java.util.List;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
-/** A gRPC call as rules see it: a POST request in HTTP/2. As thread-safe as the call. */
+/** Lets rules read a gRPC call as an HTTP/2 POST request; as thread-safe as the gRPC call. */
 final class CallRequest implements WebRequest {
 
   private final ServerCall<?, ?> call;

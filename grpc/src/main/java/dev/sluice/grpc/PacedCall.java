@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * A client call that starts only after its wait for the {@link Pacer}. Methods that the application
- * calls before the start are recorded, and run in order after the start. A waiting call is not
+ * calls during the wait are recorded, and run in order when the call starts. A waiting call is not
  * ready, so gRPC does not request messages from the application.
  */
 final class PacedCall<Q, A> extends ClientCall<Q, A> {

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A conditional rule ({@link dev.sluice.web.Rule.Builder#countOnly}) is settled by an HTTP
  * status: the HTTP status that {@code google.rpc.Code} lists for the status of the call, such as
  * 401 for {@code UNAUTHENTICATED}. If the handler throws an exception, the call ends with {@code
- * UNKNOWN}, which is 500. If the client cancels a call, the tokens stay spent.
+ * UNKNOWN}, which counts as HTTP status 500. If the client cancels a call, the tokens stay spent.
  *
  * <p>If a rule {@linkplain dev.sluice.web.Rule.Builder#estimate estimates} the cost, {@link #cost}
  * sets the true cost, which is charged when the call ends. If the cost was estimated, the trailers
@@ -78,10 +78,10 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
    * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing if no rule estimated the
    * cost. This method must run in the call's {@link Context}: in a method of the handler, or in
    * another thread through {@link Context#wrap(Runnable)}. If the handler sets several costs, the
-   * last cost before the end of the gRPC call counts. If every cost is set after the end, the first
-   * cost counts.
+   * last cost before the end of the gRPC call counts. If every cost is set after the end of the
+   * call, the first cost counts.
    *
-   * @param tokens the tokens that the call cost
+   * @param tokens the number of tokens to charge for the call
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(long tokens) {
@@ -200,8 +200,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   }
 
   /**
-   * Settles a call that its handler does not close. Either the client cancels the call, and the
-   * result of the work is unknown, or the handler throws an exception, which gRPC turns into {@code
+   * Settles a call that its handler does not close. If the client cancels the call, the result of
+   * the work is unknown. If the handler throws an exception, gRPC turns the exception into {@code
    * UNKNOWN}.
    */
   private static final class Ending<Q> extends SimpleForwardingServerCallListener<Q> {

@@ -52,8 +52,8 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * The request attribute with the {@link Decision} that admitted a request. If several filters
-   * admitted the request, the attribute has the strictest decision. If no rule matched, the
-   * attribute is absent.
+   * admitted the request, the attribute has the strictest decision. If no rule matched the request,
+   * the attribute is absent.
    */
   public static final String DECISION = "dev.sluice.servlet.decision";
 
@@ -114,11 +114,11 @@ public final class RateLimitFilter implements Filter {
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
    * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If every cost is set after the end,
-   * the first cost counts.
+   * set, the last cost before the end of the response counts. If every cost is set after the end of
+   * the response, the first cost counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
-   * @param tokens the tokens that the request cost
+   * @param tokens the number of tokens to charge for the request
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServletRequest request, long tokens) {
@@ -217,8 +217,8 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Adds the rate limit headers after the settlement to the trailers, after other filters'
-   * trailers.
+   * Adds the rate limit headers, with the numbers after the settlement, to the trailers; the
+   * trailers of other filters stay.
    */
   private void addTrailers(
       HttpServletResponse response, Admission admission, Settlement settlement) {
@@ -226,7 +226,7 @@ public final class RateLimitFilter implements Filter {
     try {
       response.setTrailerFields(
           () -> {
-            // An asynchronous request completes only after its trailers.
+            // Settle now: an asynchronous request completes only after its trailers were written.
             settlement.ended();
             Map<String, String> trailers = new LinkedHashMap<>();
             Map<String, String> others = before == null ? null : before.get();

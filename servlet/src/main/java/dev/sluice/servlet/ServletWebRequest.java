@@ -15,7 +15,7 @@ import java.util.Enumeration;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** A servlet request as rules see it. As thread-safe as the servlet request. */
+/** The data of a servlet request that rules read. This class is as thread-safe as the request. */
 final class ServletWebRequest implements WebRequest {
 
   private final HttpServletRequest request;
@@ -39,11 +39,11 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * Returns all paths by which the container or a framework can find a handler. The container's
-   * path comes first. Tomcat maps {@code /admin/} to the welcome file {@code /admin/index.html}
-   * before any filter runs; in this case, the folder is a second path. Frameworks use the URI as
-   * the client sent it. Some frameworks decode the whole URI by the charset of the request, so the
-   * URI in this charset is also added.
+   * Returns all paths by which the container or a framework can find a handler. The first path is
+   * the path of the container. Tomcat maps {@code /admin/} to the welcome file {@code
+   * /admin/index.html} before any filter runs; in this case, the folder is a second path.
+   * Frameworks use the URI as the client sent it. Some frameworks decode the whole URI by the
+   * charset of the request, so the URI in this charset is also added.
    */
   @Override
   public List<String> paths() {

@@ -91,7 +91,7 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called if the result of the work is unknown. A status that was already sent counts. */
+  /** Must be called if a request's result is unknown; tokens stay spent if no status was sent. */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {

@@ -13,7 +13,7 @@ import org.springframework.http.HttpHeaders;
 import org.springframework.http.server.reactive.ServerHttpRequest;
 import org.springframework.web.server.ServerWebExchange;
 
-/** An exchange as rules see it. As thread-safe as the exchange. */
+/** The data of a WebFlux exchange that rules read. This class is as thread-safe as the exchange. */
 final class ExchangeWebRequest implements WebRequest {
 
   private final ServerWebExchange exchange;
@@ -48,8 +48,8 @@ final class ExchangeWebRequest implements WebRequest {
     if (headers.getFirst(name) == null) {
       return List.of();
     }
-    // Uses only methods with the same signature in Spring 6.2 and 7. If the client sent a name in
-    // several spellings, the set has each spelling, with all values.
+    // Uses only methods with the same signature in Spring 6.2 and 7. If the client sent a header's
+    // name in several spellings, the set has each spelling, with all values.
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {
         return List.copyOf(header.getValue());

@@ -55,8 +55,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * The exchange attribute with the {@link Decision} that admitted a request. If several filters
-   * admitted the request, the attribute has the strictest decision. If no rule matched, the
-   * attribute is absent.
+   * admitted the request, the attribute has the strictest decision. If no rule matched the request,
+   * the attribute is absent.
    */
   public static final String DECISION = "dev.sluice.webflux.decision";
 
@@ -193,11 +193,11 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
    * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If every cost is set after the end,
-   * the first cost counts. Never blocks.
+   * set, the last cost before the end of the response counts. If every cost is set after the end of
+   * the response, the first cost counts. Never blocks.
    *
    * @param exchange the exchange
-   * @param tokens the tokens that the request cost
+   * @param tokens the number of tokens to charge for the request
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServerWebExchange exchange, long tokens) {
@@ -278,7 +278,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
      * Schedulers#parallel} if not called. A store in memory replies at once, so the exchange stays
      * on its thread.
      *
-     * @param continuesOn the scheduler for the rest of an exchange
+     * @param continuesOn the scheduler on which an exchange continues
      * @return this
      */
     @CanIgnoreReturnValue
