@@ -72,7 +72,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
    * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
-   * computes the refunds.
+   * computes the refunds of these tokens.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -86,7 +86,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
    * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
-   * tentative} computes the refunds.
+   * tentative} computes the refunds of these tokens.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -137,8 +137,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns the largest difference between the clocks that decide on the buckets. A TAT that
-   * exceeds now + τ by at most this difference is not a debt, since a server with a fast clock may
-   * have set the TAT.
+   * exceeds now + τ by at most the clock difference is not a debt, since a server with a fast clock
+   * may have set the TAT.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -192,7 +192,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the list of the processes that use this store.
    *
-   * @return the list; empty if the store cannot keep such a list
+   * @return the list; empty if the store keeps no list of processes
    */
   default Optional<Presence> presence() {
     return Optional.empty();
@@ -265,16 +265,13 @@ public interface BucketStore extends AutoCloseable {
      * Called before the store sends a charge whose tokens must be given back if the batch is
      * denied.
      *
-     * @param charge a spend of a batch over several servers
+     * @param charge a spend in a batch that is split over several servers
      * @return the tracker of the charge; the store calls either {@link Part#kept}, or {@link
      *     Part#giveBack} and {@link Part#gaveBack}
      */
     Part begin(Charge charge);
 
-    /**
-     * Tracks one charge. Tracks one charge. The store never calls two methods of a tracker at the
-     * same time.
-     */
+    /** Tracks one charge. The store never calls two methods of a tracker at the same time. */
     interface Part {
 
       /**
@@ -294,13 +291,13 @@ public interface BucketStore extends AutoCloseable {
        */
       void gaveBack(@Nullable Reading found);
 
-      /** Called if the tokens stay spent, since the batch was allowed, or if none were taken. */
+      /** Called if the batch was allowed and the tokens stay spent, or if no tokens were taken. */
       void kept();
     }
   }
 
   /**
-   * One operation on one bucket, as plain data. A store needs only this data for a decision.
+   * One operation on one bucket, as plain data: all that a store needs for a decision.
    *
    * <p>Immutable and thread-safe.
    *
@@ -359,7 +356,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#passes} of the effect.
+     * Returns {@link Effect#passes} of this charge's effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -370,7 +367,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#tatAfterNanos} of the effect.
+     * Returns {@link Effect#tatAfterNanos} of this charge's effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none

@@ -146,12 +146,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
      * for the time {@code step}, since the bucket's TAT may be in the future again after a step
-     * back. Decisions therefore depend only on the charges and their times. A charge fails if the
-     * clock has stepped back further.
+     * back. Because full buckets are kept, decisions depend only on the charges and their times. A
+     * charge fails if the clock has stepped back by more than {@code step}.
      *
-     * <p>This option is meant for replays of recorded traffic. By default, full buckets can be
-     * removed at once, and the clock can step back by any time; a bucket that was full before the
-     * step can then still be full after the step.
+     * <p>{@code stepsBackUpTo} is meant for replays of recorded traffic. By default, full buckets
+     * can be removed at once, and the clock can step back by any time; a bucket that was full
+     * before the step can then still be full after the step.
      *
      * @param step zero to 292 years; full buckets that are kept count towards the bound on live
      *     buckets
@@ -223,7 +223,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Makes an exception.
      *
-     * @param message the file, what was found, what was expected, and what to do
+     * @param message names the file, what was found, what was expected, and what to do
      */
     public SnapshotException(String message) {
       super(message);

@@ -15,7 +15,7 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception.
    *
-   * @param message the request, the store, and the failure
+   * @param message names the request, the store, and the failure
    */
   public StoreException(String message) {
     super(message);
@@ -24,7 +24,7 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception with its cause.
    *
-   * @param message the request, the store, and the failure
+   * @param message names the request, the store, and the failure
    * @param cause the exception of the store's client
    */
   public StoreException(String message, Throwable cause) {

@@ -117,8 +117,8 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Sets the largest number of requests that wait for the database; by default 16384. A request
-   * beyond this number is rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. If the queue
+   * is full, further requests are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -155,8 +155,8 @@ public final class MariaDbStoreBuilder {
 
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
-   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
-   * procedures can use this option. With this option, full buckets are not deleted.
+   * replays and tests. Never use two clocks for the same buckets. Only the owner of the procedures
+   * can set a clock. With a clock of this process, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

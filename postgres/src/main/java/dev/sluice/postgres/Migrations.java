@@ -41,7 +41,7 @@ final class Migrations {
 
   private Migrations() {}
 
-  /** Applies the missing files. Returns the number of applied files. */
+  /** Applies the migrations that the database lacks. Returns the number of applied files. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");

@@ -53,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // The text is not ISO-8601 either: the exception below names both syntaxes.
+          // The text is neither Go's syntax nor ISO-8601: the exception below names both.
         }
       }
     }

@@ -148,8 +148,8 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * If the program is Redis 6.2, removes a setting that only Redis 7 knows. Redis 6.2 would refuse
-   * to start with the setting.
+   * If the program is Redis 6.2, removes the setting {@code enable-debug-command}, with which only
+   * Redis 7 and later versions start.
    */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
