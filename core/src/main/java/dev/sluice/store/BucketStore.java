@@ -72,7 +72,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
    * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
-   * computes the refunds of these tokens.
+   * computes the refunds of the taken tokens.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -86,7 +86,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
    * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
-   * tentative} computes the refunds of these tokens.
+   * tentative} computes the refunds of the taken tokens.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -255,7 +255,7 @@ public interface BucketStore extends AutoCloseable {
    * <p>A store on several servers sends each server its part of the batch at the same time. If one
    * server denies its part, the tokens that other servers took for this batch must be given back.
    * The number of tokens to give back depends on the refunds and resets of the bucket, which the
-   * limiter knows, and the store does not. The limiter implements this interface. Thread-safe;
+   * limiter knows, and the store does not. The limiter implements {@code Tentative}. Thread-safe;
    * never blocks.
    */
   @FunctionalInterface
@@ -392,13 +392,13 @@ public interface BucketStore extends AutoCloseable {
    * Receives events of a remote store for metrics, such as calls to servers and time-outs, which a
    * {@code LimiterObserver} does not receive.
    *
-   * <p>The methods are called on threads of the store and of callers, so they must be short and
-   * never block. While a method blocks, results of other calls are delayed, up to their time-outs.
-   * The store reports time-outs on another thread, so that the observer cannot delay a time-out.
-   * While a time-out waits to be reported, later events are reported after it, on the same thread
-   * as the time-out. While 16,384 events wait to be reported, the store drops further events, and
-   * logs that it dropped them. The observer's first exception is logged; none of its exceptions
-   * reaches a caller. Implementations are thread-safe.
+   * <p>Observer methods are called on threads of the store and of callers, so observers must be
+   * fast and never block. While an observer blocks, results of other calls are delayed, up to their
+   * time-outs. The store reports time-outs on another thread, so that the observer cannot delay a
+   * time-out. While a time-out waits to be reported, later events are reported after it, on the
+   * same thread as the time-out. While 16,384 events wait to be reported, the store drops further
+   * events, and logs that it dropped them. The observer's first exception is logged; none of its
+   * exceptions reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
@@ -408,7 +408,7 @@ public interface BucketStore extends AutoCloseable {
      * @param server host and port, or another name of the server
      * @param result how the call ended
      * @param batches how many batches the store sent in this call
-     * @param charges how many charges these batches had in total
+     * @param charges how many charges all batches of the call had in total
      * @param elapsedNanos the duration of the call
      */
     default void called(

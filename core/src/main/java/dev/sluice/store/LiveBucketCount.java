@@ -33,7 +33,7 @@ final class LiveBucketCount {
 
   private final long bound;
 
-  /** The upper half counts reserved slots; the lower half tagged and reserved slots. */
+  /** The upper 32 bits count reserved slots; the lower 32 bits count tagged and reserved slots. */
   private final AtomicLong counts = new AtomicLong();
 
   LiveBucketCount(long bound) {

@@ -45,7 +45,7 @@ final class SlotArray {
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  // Of the 24 stored bits, 16 address a line, and 8 address one of so many directory entries.
+  // The number of directory entries that 8 stored bits can address; 16 more bits address a line.
   private static final int ENTRIES_KEPT = 1 << 8;
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
@@ -467,10 +467,10 @@ final class SlotArray {
   }
 
   /**
-   * A lower bound for the instant at which the first of some buckets becomes full. While this
-   * instant lies in the future, a full table can refuse a charge without reading every bucket. The
-   * bound can be earlier than the first expiry, which causes a needless scan of the buckets, but
-   * never later.
+   * A lower bound for the instant at which the first of some buckets becomes full. While the bound
+   * lies in the future, a full table can refuse a charge without reading every bucket. The bound
+   * can be earlier than the first expiry, which causes a needless scan of the buckets, but never
+   * later.
    *
    * <p>A thread that scans the buckets to raise the bound first {@linkplain #startOver clears} the
    * bound, and then reports the expiry of each bucket. The new bound therefore includes what other

@@ -55,10 +55,10 @@ final class TableCleaner {
   }
 
   /**
-   * Records the instant at which a bucket dies: of a new bucket, or of a bucket that now dies
-   * earlier. The caller holds the lock of the bucket's slot or segment, so that no thread sees the
-   * bucket before the instant is recorded. Without the lock, a caller could get a "store full"
-   * error although a bucket is dead.
+   * Records the instant at which a bucket becomes full ("dies"), for a new bucket, or for a bucket
+   * that now dies earlier. The caller holds the lock of the bucket's slot or segment, so that no
+   * thread sees the bucket before the instant is recorded. Without the lock, a caller could get a
+   * "store full" error although a bucket is dead.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);

@@ -105,7 +105,8 @@ public final class MariaDbStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the database is called again; by default
-   * 1 s. A refund or reset by another process takes effect at the latest after this time.
+   * 1 s. A refund or reset by another process takes effect at the latest when the denial is not
+   * repeated any more.
    *
    * @param most up to an hour; zero to call the database every time
    * @return this

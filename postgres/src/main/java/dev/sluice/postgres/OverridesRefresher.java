@@ -129,7 +129,7 @@ public final class OverridesRefresher implements AutoCloseable {
 
   /**
    * Reads the table now, on the caller's thread, for a caller that has just written to the table.
-   * Blocks on the database. If this read fails, the failure is reported to the listener, like the
+   * Blocks on the database. If the read fails, the failure is reported to the listener, like the
    * failure of any other read.
    */
   public void refreshNow() {

@@ -58,8 +58,8 @@ interface PeerRules extends DrivenStores {
    *
    * <ul>
    *   <li>In golang.org/x/time/rate, a caller that gives up returns the tokens that no later caller
-   *       took. In Sluice, the caller returns all of its tokens if no later caller took tokens, and
-   *       otherwise none.
+   *       took. In Sluice, a caller that gives up returns all of its tokens if no later caller took
+   *       tokens, and otherwise none.
    *   <li>In golang.org/x/time/rate, a caller can cancel a reservation at the end of the wait. In
    *       Sluice, a caller has already been admitted at the end of the wait.
    *   <li>In golang.org/x/time/rate, a change of the rate converts the debt to another number of

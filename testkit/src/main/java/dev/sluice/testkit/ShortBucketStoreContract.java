@@ -15,7 +15,7 @@ public abstract class ShortBucketStoreContract implements VectorRules, StoreRule
   protected ShortBucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test can call this method several times; it closes each store.
+   * Creates the store under test. A test can call this method several times, and closes each store.
    *
    * @param time the clock that the store must use; it can stand still, jump forwards, and step back
    * @return a store without any bucket

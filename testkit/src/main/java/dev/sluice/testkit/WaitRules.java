@@ -136,7 +136,8 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // The tokens of waiting callers are not a debt, so these spends must not forgive the tokens.
+      // The tokens of waiting callers are not a debt, so the spends below must not forgive the
+      // tokens.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * #GROUP} buckets and looks these buckets up together. The series is not a batch: each bucket is
  * charged or denied separately.
  *
- * <p>For use by one thread; reusable: add all ids, make each decision in order, then call {@link
- * #clear}.
+ * <p>One thread can use a pipeline, also repeatedly: add all ids, make each decision in order, then
+ * call {@link #clear}.
  */
 public interface BucketPipeline {
 

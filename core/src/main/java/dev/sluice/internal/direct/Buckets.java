@@ -27,6 +27,6 @@ public interface Buckets {
   <R extends @Nullable Object> R charge(
       IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
-  /** Returns a pipeline that decides on many of these buckets. */
+  /** Returns a pipeline that decides on many buckets of the limit. */
   BucketPipeline pipeline(int capacity);
 }

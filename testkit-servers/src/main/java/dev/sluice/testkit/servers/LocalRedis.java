@@ -185,7 +185,7 @@ public final class LocalRedis implements AutoCloseable {
    * Waits until a condition is true.
    *
    * @param what the condition for the error message, beginning with a verb in the third person
-   * @param condition polled every few milliseconds
+   * @param condition the condition, which is checked every few milliseconds
    */
   void await(String what, java.util.function.BooleanSupplier condition) {
     long start = System.nanoTime();

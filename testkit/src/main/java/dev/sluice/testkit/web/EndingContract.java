@@ -58,8 +58,8 @@ public abstract class EndingContract {
 
   /**
    * Sends a request, and asserts which of three rules count it: a rule for 401, a rule for 500 and
-   * 503, and a rule for all outcomes except success. A subclass can call this method for ways of
-   * ending that exist only in one framework.
+   * 503, and a rule for all outcomes except success. A subclass can call this method for ways to
+   * end a request that exist only in one framework.
    *
    * @param path the path, relative to {@link FilteredSite#prefix}
    * @param status the status that the client receives
