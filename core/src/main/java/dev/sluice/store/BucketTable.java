@@ -257,7 +257,7 @@ final class BucketTable {
   /**
    * Handles the common case: spends from a bucket that has a slot, if the spend fits and no other
    * thread holds the slot's lock. Reads only the slot, neither the segment nor its version. {@link
-   * #chargeAny} handles all other charges, and every denial.
+   * #chargeAny} handles every denial, and every charge that this method cannot make.
    *
    * <p>With one key, the method is possibly 2 to 4 % faster because it does not call {@link
    * Effect#tatAfterNanos}; the measured ranges overlap. Reading only the slot makes a single

@@ -110,7 +110,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     Snapshot.write(table, file);
   }
 
-  /** Makes every later charge fail with a {@link StoreException}. {@link #save} still works. */
+  /** Makes every later charge fail with a {@link StoreException}; {@link #save} still works. */
   @Override
   public void close() {
     table.close();
@@ -169,9 +169,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets the largest number of live buckets (buckets that are not full). The default is a quarter
-     * of the largest heap, at 24 bytes per bucket. A charge that needs a further bucket fails with
-     * a {@link StoreException}; a live bucket is never removed to make room.
+     * Sets the largest number of live buckets (buckets that are not full). By default, the buckets
+     * can fill a quarter of the largest heap, at 24 bytes per bucket. A charge that needs a further
+     * bucket fails with a {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
      * @return this builder

@@ -97,9 +97,9 @@ final class TableCleaner {
    * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
-   * <p>Only one caller at a time makes room. While this caller recomputes when the next bucket
-   * dies, a second caller could read an outdated time, and report a full table although the table
-   * has room.
+   * <p>Only one caller at a time makes room. While one caller recomputes when the next bucket dies,
+   * a second caller could read an outdated time, and report a full table although the table has
+   * room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full

@@ -67,7 +67,7 @@ public final class MariaDbStoreBuilder {
 
   /**
    * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
-   * callers share calls. More connections help if each call waits for the disk.
+   * callers share the calls to the database. More connections help if each call waits for the disk.
    *
    * @param number from 1 to 16
    * @return this
@@ -105,8 +105,7 @@ public final class MariaDbStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the database is called again; by default
-   * 1 s. A refund or reset by another process takes effect at the latest when the denial is not
-   * repeated any more.
+   * 1 s. While a denial is repeated, a refund or reset by another process has no effect yet.
    *
    * @param most up to an hour; zero to call the database every time
    * @return this

@@ -17,7 +17,8 @@ import java.util.List;
  * are not yet applied, in order, in the connection's transaction. A lock ensures that only one
  * process migrates at a time.
  *
- * <p>A released file is never changed. A change of the schema is a new file at the end.
+ * <p>A released migration file is never changed. Each change of the schema is a new migration file
+ * at the end.
  */
 final class Migrations {
 

@@ -150,7 +150,7 @@ public final class OverridesRefresher implements AutoCloseable {
         files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
-  /** Stops reading. The current limits stay in force. Does not wait for a read in progress. */
+  /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();

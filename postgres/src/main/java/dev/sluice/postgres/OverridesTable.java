@@ -228,8 +228,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes the rows
-   * before the write.
+   * Throws if the new values would lower an existing override. Locks the rows, so that no other
+   * transaction changes the rows before the write.
    */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {

@@ -39,7 +39,7 @@ public final class PenaltiesTable {
   private final BadRowLog badRows = new BadRowLog("penalties");
 
   /**
-   * Makes the table of a database.
+   * Makes an object that reads and writes the table of a database.
    *
    * @param source opens connections
    */

@@ -91,7 +91,7 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets what a crash of the database can undo; by default {@link Durability#UNLOGGED}. The table
-   * must have been created with the same durability.
+   * must have been created with the builder's durability.
    *
    * @param newDurability the durability
    * @return this
@@ -142,8 +142,7 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the database is called again; by default
-   * 1 s. A refund or reset by another process takes effect at the latest when the denial is not
-   * repeated any more.
+   * 1 s. While a denial is repeated, a refund or reset by another process has no effect yet.
    *
    * @param most up to an hour; zero to call the database every time
    * @return this

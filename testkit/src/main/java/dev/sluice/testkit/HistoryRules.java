@@ -104,7 +104,7 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    // The value includes a debt that the store has not forgiven yet.
+                    // A refund of 0 reports the reset time, with any debt that is not forgiven yet.
                     bench.refund(0).resetInNanos();
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));

@@ -27,8 +27,8 @@ record RandomHistory(Random random) {
   }
 
   /**
-   * Returns by how many nanoseconds the test must advance the clock. The number is often 0, or
-   * moves the clock to within 1 ns of a refill.
+   * Returns by how many nanoseconds the test must advance the clock. The returned number is often
+   * 0, or moves the clock to within 1 ns of a refill.
    */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();

@@ -125,7 +125,7 @@ public final class GoDuration {
     return format(duration).replaceFirst("(?<=h)0m0s$|(?<=m)0s$", "");
   }
 
-  /** Formats nanoseconds in a larger unit; must be fast, since every HTTP decision calls this. */
+  /** Formats nanoseconds in a larger unit; must be fast, since HTTP decisions call this method. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;
