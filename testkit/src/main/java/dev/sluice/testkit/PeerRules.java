@@ -40,9 +40,9 @@ interface PeerRules extends DrivenStores {
           Map.entry(
               "TestLimiterJumpBackwards",
               "Go grants an extra token after a step back; Sluice grants none"),
-          Map.entry("TestReserveJumpBack", "after a step back, Go admits callers earlier"),
-          Map.entry("TestReserveJumpBackCancel", "after a step back, Go admits callers earlier"),
-          Map.entry("TestReserveSetBurst", "after a step back, Go admits callers earlier"),
+          Map.entry("TestReserveJumpBack", "on a step back, Go counts from the earlier time"),
+          Map.entry("TestReserveJumpBackCancel", "on a step back, Go counts from the earlier time"),
+          Map.entry("TestReserveSetBurst", "on a step back, Go counts from the earlier time"),
           Map.entry("TestWaitInf", "an infinite rate is a disabled limit; see SpendRules"),
           Map.entry("TestZeroLimit", "a rate of zero is rejected when the quota is created"),
           Map.entry(
