@@ -5,18 +5,18 @@ package dev.sluice.gcra;
  * The effect of a charge on a bucket: whether the charge fits, and the TAT after the charge.
  *
  * <p>No method allocates. The methods contain all arithmetic that a store needs. A store on the JVM
- * calls these methods; a store that computes elsewhere, such as in a Redis script, must compute the
- * same results.
+ * calls the methods of this class; a store that computes elsewhere, such as in a Redis script, must
+ * compute the same results.
  *
  * @param op the operation
  * @param incrementNanos the time by which the operation moves the TAT, 0 to {@code offsetNanos}: a
  *     spend moves the TAT forward, a refund moves the TAT back; 0 for a reset
  * @param offsetNanos the burst offset τ of the bucket's limit, positive; 0 for a reset
  * @param untilNanos an unsigned number, whose meaning depends on the operation. For a {@link
- *     Op#REFUND} the instant from which nothing can be refunded; before this instant, at most
- *     {@code untilNanos − now} is refunded; {@link #NO_END} refunds the whole increment at any
- *     time. For a {@link Op#WITHDRAW}, the TAT of an unchanged bucket: a bucket with any other TAT
- *     is not changed. For a {@link Op#SPEND_UP_TO}, the emission interval of the limit.
+ *     Op#REFUND}, the instant at which the refund expires: before this instant, at most {@code
+ *     untilNanos − now} is refunded; {@link #NO_END} refunds the whole increment at any time. For a
+ *     {@link Op#WITHDRAW}, the TAT of an unchanged bucket: a bucket with any other TAT is not
+ *     changed. For a {@link Op#SPEND_UP_TO}, the emission interval of the limit.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 
@@ -42,7 +42,7 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   public Effect {
     if (op == Op.SPEND_UP_TO && (untilNanos <= 0 || incrementNanos < untilNanos)) {
       throw new IllegalArgumentException(
-          "found an increment of %s ns and an emission interval of %s ns, expected an interval > 0 and an increment that is not smaller"
+          "found an increment of %s ns and an emission interval of %s ns, expected increment >= interval > 0"
               .formatted(incrementNanos, untilNanos));
     }
   }
@@ -217,7 +217,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     WITHDRAW(false, true),
     /**
      * Spends all whole tokens that fit, at most the increment; denies the batch if no token fits.
-     * {@link Effect#untilNanos()} is the emission interval. Valid only for a batch with one charge.
+     * {@link Effect#untilNanos()} must be the limit's emission interval. The operation is valid
+     * only in a batch with one charge.
      */
     SPEND_UP_TO(true, true);
 

@@ -72,7 +72,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
    * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
-   * computes the refunds.
+   * computes the refunds of the taken tokens.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -86,7 +86,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
    * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
-   * tentative} computes the refunds.
+   * tentative} computes the refunds of the taken tokens.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -137,8 +137,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns the largest difference between the clocks that decide on the buckets. A TAT that
-   * exceeds now + τ by at most this difference is not a debt, since a server with a fast clock may
-   * have set the TAT.
+   * exceeds now + τ by at most the clock difference is not a debt, since a server with a fast clock
+   * may have set the TAT.
    *
    * @return nanoseconds; 0 if one clock decides
    */
@@ -192,7 +192,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the list of the processes that use this store.
    *
-   * @return the list; empty if the store cannot keep such a list
+   * @return the list; empty if the store keeps no list of processes
    */
   default Optional<Presence> presence() {
     return Optional.empty();
@@ -255,7 +255,7 @@ public interface BucketStore extends AutoCloseable {
    * <p>A store on several servers sends each server its part of the batch at the same time. If one
    * server denies its part, the tokens that other servers took for this batch must be given back.
    * The number of tokens to give back depends on the refunds and resets of the bucket, which the
-   * limiter knows, and the store does not. The limiter implements this interface. Thread-safe;
+   * limiter knows, and the store does not. The limiter implements {@code Tentative}. Thread-safe;
    * never blocks.
    */
   @FunctionalInterface
@@ -265,16 +265,13 @@ public interface BucketStore extends AutoCloseable {
      * Called before the store sends a charge whose tokens must be given back if the batch is
      * denied.
      *
-     * @param charge a spend of a batch over several servers
+     * @param charge a spend in a batch that is split over several servers
      * @return the tracker of the charge; the store calls either {@link Part#kept}, or {@link
      *     Part#giveBack} and {@link Part#gaveBack}
      */
     Part begin(Charge charge);
 
-    /**
-     * Tracks one charge. Tracks one charge. The store never calls two methods of a tracker at the
-     * same time.
-     */
+    /** Tracks one charge. The store never calls two methods of a tracker at the same time. */
     interface Part {
 
       /**
@@ -294,13 +291,13 @@ public interface BucketStore extends AutoCloseable {
        */
       void gaveBack(@Nullable Reading found);
 
-      /** Called if the tokens stay spent, since the batch was allowed, or if none were taken. */
+      /** Called if the batch was allowed and the tokens stay spent, or if no tokens were taken. */
       void kept();
     }
   }
 
   /**
-   * One operation on one bucket, as plain data. A store needs only this data for a decision.
+   * One operation on one bucket, as plain data: all that a store needs for a decision.
    *
    * <p>Immutable and thread-safe.
    *
@@ -359,7 +356,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#passes} of the effect.
+     * Returns {@link Effect#passes} of this charge's effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -370,7 +367,7 @@ public interface BucketStore extends AutoCloseable {
     }
 
     /**
-     * Same as {@link Effect#tatAfterNanos} of the effect.
+     * Returns {@link Effect#tatAfterNanos} of this charge's effect.
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
@@ -395,13 +392,13 @@ public interface BucketStore extends AutoCloseable {
    * Receives events of a remote store for metrics, such as calls to servers and time-outs, which a
    * {@code LimiterObserver} does not receive.
    *
-   * <p>The methods are called on threads of the store and of callers, so they must be short and
-   * never block. While a method blocks, results of other calls are delayed, up to their time-outs.
-   * The store reports time-outs on another thread, so that the observer cannot delay a time-out.
-   * While a time-out waits to be reported, later events are reported after it, on the same thread
-   * as the time-out. While 16,384 events wait to be reported, the store drops further events, and
-   * logs that it dropped them. The observer's first exception is logged; none of its exceptions
-   * reaches a caller. Implementations are thread-safe.
+   * <p>Observer methods are called on threads of the store and of callers, so observers must be
+   * fast and never block. While an observer blocks, results of other calls are delayed, up to their
+   * time-outs. The store reports time-outs on another thread, so that the observer cannot delay a
+   * time-out. While a time-out waits to be reported, later events are reported after it, on the
+   * same thread as the time-out. While 16,384 events wait to be reported, the store drops further
+   * events, and logs that it dropped them. The observer's first exception is logged; none of its
+   * exceptions reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
@@ -411,7 +408,7 @@ public interface BucketStore extends AutoCloseable {
      * @param server host and port, or another name of the server
      * @param result how the call ended
      * @param batches how many batches the store sent in this call
-     * @param charges how many charges these batches had in total
+     * @param charges how many charges all batches of the call had in total
      * @param elapsedNanos the duration of the call
      */
     default void called(

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
 /** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
 final class BucketTable {
 
-  /** The most lines of a segment before it is split: copying them takes 1 to 3 ms. */
+  /** The largest number of lines before a segment is split: copying them takes 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -193,8 +193,8 @@ final class BucketTable {
   }
 
   /**
-   * Prefetches the lines of some keys, so that the processor fetches many lines at the same time.
-   * Uses the sum of the values read, so that the compiler does not remove the reads.
+   * Prefetches the table lines of some keys, so that the processor fetches many lines at the same
+   * time. The method uses the sum of the read values, so that the compiler keeps the reads.
    *
    * @param hashTags the first parts of the keys' hashes
    * @param places the second parts of the keys' hashes
@@ -229,7 +229,7 @@ final class BucketTable {
    *
    * @param hashTag the first part of the key's hash
    * @param place the second part of the key's hash
-   * @param id passed to {@code outcome}
+   * @param id the id to pass to {@code outcome}
    */
   <R extends @Nullable Object> R charge(
       long hashTag, long place, Effect effect, @Nullable String id, ReadingMapper<R> outcome) {
@@ -255,13 +255,13 @@ final class BucketTable {
   }
 
   /**
-   * Spends from a bucket that has a slot, if the spend fits and no other thread holds the slot's
-   * lock. This is the common case. The method reads only the slot, neither the segment nor its
-   * version. {@link #chargeAny} handles all other cases and every denial.
+   * Handles the common case: spends from a bucket that has a slot, if the spend fits and no other
+   * thread holds the slot's lock. Reads only the slot, neither the segment nor its version. {@link
+   * #chargeAny} handles every denial, and every charge that this method cannot make.
    *
-   * <p>Not calling {@link Effect#tatAfterNanos} possibly saves 2 to 4 % of the time with one key;
-   * the measured ranges overlap. Reading only the slot makes a single decision 5 % faster, and each
-   * of 32 decisions made together 8 % faster.
+   * <p>With one key, the method is possibly 2 to 4 % faster because it does not call {@link
+   * Effect#tatAfterNanos}; the measured ranges overlap. Reading only the slot makes a single
+   * decision 5 % faster, and each of 32 decisions made together 8 % faster.
    *
    * @return the TAT before the spend, {@link SlotArray#LOCKED} if nothing was done
    */
@@ -317,7 +317,7 @@ final class BucketTable {
       long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
       long afterNanos = effect.tatAfterNanos(nowNanos, tatNanos, effect.passes(nowNanos, tatNanos));
       // A reset also clears the TAT of a full bucket, which would be in the future again if the
-      // clock stepped back. Other operations that leave a full bucket full do not change the TAT.
+      // clock stepped back. Only a reset changes the TAT of a bucket that stays full.
       boolean writes = afterNanos != (act == Op.RESET ? storedNanos : tatNanos);
       if (!writes && segment.isStill(version)) {
         return outcome.of(id, effect, nowNanos, tatNanos);
@@ -344,9 +344,9 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot and was reset. A slot without a TAT does not show the time
-   * of the reset, so this method reads the clock while it holds the slot's lock. A time from before
-   * the reset would leave too many tokens in the bucket.
+   * Decides on a bucket that has a slot and was reset. A slot that was reset does not show the time
+   * of the reset, so this method reads the clock while it holds the slot's lock. A decision with a
+   * time before the reset would leave too many tokens in the bucket.
    *
    * @return the time of the decision, {@link #EXISTS} if another thread has changed the slot
    */
@@ -405,9 +405,9 @@ final class BucketTable {
 
   /**
    * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
-   * In both cases, the caller must then unlock the segment, wait, and try again.
+   * Whether room was made or not, the caller must unlock the segment, wait, and try again.
    *
-   * @throws StoreException if no number of lines suffices
+   * @throws StoreException if too many keys collide for any number of lines
    */
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, cleaner.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
@@ -446,19 +446,19 @@ final class BucketTable {
    *
    * <p>The caller must not hold a lock of the table. Some schedulers, such as the scheduler of
    * virtual threads or a scheduler with strict priorities, may never resume a thread that yields
-   * while other threads can run. So no thread is allowed to depend on a thread that waits here.
+   * while other threads can run. So no thread may depend on a thread that waits in {@code Spin}.
    */
   static final class Spin {
 
     private static final int BEFORE_YIELDING = 64;
     private static final int BEFORE_PARKING = 128;
     private static final long SHORTEST_PARK_NANOS = 20_000;
-    // The number of times that the wait is doubled; the longest wait is about 1 ms.
+    // How often the wait for a lock is doubled; the longest wait is about 1 ms.
     private static final int LONGEST = 6;
 
     private Spin() {}
 
-    /** Waits for a short time after {@code spins} earlier waits; returns one more. */
+    /** Waits briefly after {@code spins} earlier waits; returns {@code spins + 1}. */
     @SuppressWarnings("ThreadPriorityCheck") // yield() is only an optimization
     static int once(int spins) {
       if (spins < BEFORE_YIELDING) {

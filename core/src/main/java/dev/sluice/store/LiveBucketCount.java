@@ -18,13 +18,13 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class LiveBucketCount {
 
-  /** Whether the bound allows more tagged slots. */
+  /** Whether the bound on live buckets allows more tagged slots. */
   enum Room {
-    /** The bound allows more tagged slots. */
+    /** The bound on live buckets allows more tagged slots. */
     FOUND,
     /** A batch may return reserved slots soon, so the caller must try again. */
     UNSETTLED,
-    /** More slots would exceed the bound. */
+    /** More tagged slots would exceed the bound on live buckets. */
     NONE
   }
 
@@ -33,7 +33,7 @@ final class LiveBucketCount {
 
   private final long bound;
 
-  /** The upper half counts reserved slots; the lower half tagged and reserved slots. */
+  /** The upper 32 bits count reserved slots; the lower 32 bits count tagged and reserved slots. */
   private final AtomicLong counts = new AtomicLong();
 
   LiveBucketCount(long bound) {
@@ -65,7 +65,7 @@ final class LiveBucketCount {
     return tryAdd(1, 1);
   }
 
-  /** Reserves {@code slots} slots, or returns false. The caller then calls {@link #settle}. */
+  /** Reserves {@code slots} slots until the caller calls {@link #settle}, or returns false. */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);
   }

@@ -110,7 +110,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     Snapshot.write(table, file);
   }
 
-  /** Makes every later charge fail with a {@link StoreException}. {@link #save} still works. */
+  /** Makes every later charge fail with a {@link StoreException}; {@link #save} still works. */
   @Override
   public void close() {
     table.close();
@@ -146,12 +146,12 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
      * for the time {@code step}, since the bucket's TAT may be in the future again after a step
-     * back. Decisions therefore depend only on the charges and their times. A charge fails if the
-     * clock has stepped back further.
+     * back. Because full buckets are kept, decisions depend only on the charges and their times. A
+     * charge fails if the clock has stepped back by more than {@code step}.
      *
-     * <p>This option is meant for replays of recorded traffic. By default, full buckets can be
-     * removed at once, and the clock can step back by any time; a bucket that was full before the
-     * step can then still be full after the step.
+     * <p>{@code stepsBackUpTo} is meant for replays of recorded traffic. By default, full buckets
+     * can be removed at once, and the clock can step back by any time; a bucket that was full
+     * before the step can then still be full after the step.
      *
      * @param step zero to 292 years; full buckets that are kept count towards the bound on live
      *     buckets
@@ -169,9 +169,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
     }
 
     /**
-     * Sets the largest number of live buckets (buckets that are not full). The default is a quarter
-     * of the largest heap, at 24 bytes per bucket. A charge that needs a further bucket fails with
-     * a {@link StoreException}; a live bucket is never removed to make room.
+     * Sets the largest number of live buckets (buckets that are not full). By default, the buckets
+     * can fill a quarter of the largest heap, at 24 bytes per bucket. A charge that needs a further
+     * bucket fails with a {@link StoreException}; a live bucket is never removed to make room.
      *
      * @param newMaxBuckets 1 to 200,000,000
      * @return this builder
@@ -223,7 +223,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Makes an exception.
      *
-     * @param message the file, what was found, what was expected, and what to do
+     * @param message names the file, what was found, what was expected, and what to do
      */
     public SnapshotException(String message) {
       super(message);

@@ -45,7 +45,7 @@ import org.jspecify.annotations.Nullable;
  * makes progress.
  */
 
-/** A part of the table. The lock of a segment guards which slot belongs to which key. */
+/** A part of the table of buckets. The lock of a segment guards which slot belongs to which key. */
 final class Segment {
 
   private static final VarHandle VERSION;
@@ -143,7 +143,7 @@ final class Segment {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /** Like {@link #claim}, for a batch that has already reserved its slots in the bucket count. */
+  /** Claims like {@link #claim}, for a batch that has already reserved its slots in the count. */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
@@ -174,7 +174,7 @@ final class Segment {
 
   /**
    * Makes room for more buckets. The caller must not hold a slot's lock. This method may split the
-   * segment, so the caller must then unlock the segment, and look up the key again.
+   * segment, so after the call, the caller must unlock the segment and look up the key again.
    */
   Growth grow(int buckets, long fullNanos) {
     int live = lines.countLive(fullNanos);
@@ -275,7 +275,7 @@ final class Segment {
     }
   }
 
-  /** Copies half of the entries to a new, locked segment; null if no size is enough. */
+  /** Returns a new, locked segment with half of the entries; null if too many keys collide. */
   private @Nullable Segment half(int first, long[] tatsNanos, int buckets, long fullNanos) {
     Segment half = new Segment(bucketCount, directory, mostLines, first, entries / 2);
     half.version = 1;
@@ -290,7 +290,7 @@ final class Segment {
     return half;
   }
 
-  /** Copies the live buckets to new lines; null if no number of lines is enough. */
+  /** Copies the live buckets to new lines; null if no allowed number of lines suffices. */
   private @Nullable SlotArray copy(
       long[] tatsNanos, int least, int most, long fullNanos, Segment part) {
     SlotArray fresh = null;

@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The slots of one segment. {@link Segment} documents the locks. The static methods are for the hot
- * path, and take the array of longs itself.
+ * path, and take an array of longs instead of a {@code SlotArray}.
  */
 final class SlotArray {
 
@@ -45,7 +45,7 @@ final class SlotArray {
   private static final int MOVES = 2;
   private static final int PLACE_BYTES = 3;
   private static final int LINE_BITS = 16;
-  // The number of directory entries that the other 8 of the 24 stored bits can address.
+  // The number of directory entries that 8 stored bits can address; 16 more bits address a line.
   private static final int ENTRIES_KEPT = 1 << 8;
   private static final int TRIES = 32;
   private static final int FEW_LINES = 64;
@@ -74,8 +74,9 @@ final class SlotArray {
 
   /**
    * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed
-   * with an unknown secret need far fewer lines. The keys of a forged snapshot, or keys chosen by
-   * an attacker who has read a snapshot, may collide with any number of lines.
+   * with an unknown secret need far fewer lines than the returned number. The keys of a forged
+   * snapshot, or keys chosen by an attacker who has read a snapshot, may collide with any number of
+   * lines.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -98,12 +99,12 @@ final class SlotArray {
   }
 
   /**
-   * Reads all eight slots of both lines, without branches. The lines of a small table are in the
-   * processor's caches, where a branch misprediction costs more than reading: without branches a
-   * decision with 20,000 keys takes 11 % less time. With 300,000 keys, a decision without branches
-   * would take 15 % longer. With a few keys, branches are predicted well; two threads on one key
-   * would need twice the time without branches, since each thread holds the cache line for longer
-   * before it writes.
+   * Reads all eight slots of both lines of a key, without branches. The lines of a small table are
+   * in the processor's caches, where a branch misprediction costs more than reading: without
+   * branches a decision with 20,000 keys takes 11 % less time. With 300,000 keys, a decision
+   * without branches would take 15 % longer. With a few keys, the processor predicts branches well.
+   * Without branches, two threads that spend from one key would take twice as long, since each
+   * thread would hold the cache line for longer before it writes.
    */
   private static int findNear(long[] slots, int first, int second, long tag) {
     int inFirst = afterIndexInLine(slots, first, tag);
@@ -126,8 +127,8 @@ final class SlotArray {
   }
 
   /**
-   * Prefetches both lines of a key. An array can begin at any address, so a line can lie in two
-   * cache lines; the method reads both ends of each line.
+   * Prefetches both lines of a key. An array can begin at any address, so a line of slots can lie
+   * in two cache lines; this method therefore reads both ends of each line.
    *
    * @return a sum of the values, without which the JIT would remove the reads
    */
@@ -145,9 +146,10 @@ final class SlotArray {
   }
 
   /**
-   * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop has
-   * branches so that the processor speculates while it fetches the line. Without branches, the
-   * processor waits for the line first, and a decision takes 10 % longer.
+   * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. Because the
+   * loop has branches, the processor continues speculatively while it fetches the line. Without
+   * branches, the processor would wait until the line is fetched, and a decision would take 10 %
+   * longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -214,8 +216,8 @@ final class SlotArray {
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. Retries only
-   * a few times, since the caller holds the segment's lock.
+   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. Tries to get
+   * the lock only a few times, since the caller holds the segment's lock.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
@@ -224,7 +226,7 @@ final class SlotArray {
       if (tatNanos(slots, at) == LOCKED) {
         continue;
       }
-      // In a locked slot, LOCKED replaces LOCKED, which changes nothing.
+      // If the slot is already locked, writing LOCKED again changes nothing.
       long tatNanos = (long) AT.getAndSet(slots, at + 1, LOCKED);
       if (tatNanos != LOCKED) {
         return tatNanos;
@@ -260,7 +262,7 @@ final class SlotArray {
    * Finds a slot for a new key, sets its tag, and leaves the slot locked.
    *
    * @param place the {@linkplain #kept stored bits} of the key's place
-   * @param bucketCount counts slots that had no tag, null if the count must not change
+   * @param bucketCount the count to increase if the slot had no tag; null for no count
    * @return the slot's index, -1 if no slot was found
    */
   int claim(long tag, int place, long nowNanos, @Nullable LiveBucketCount bucketCount) {
@@ -465,12 +467,14 @@ final class SlotArray {
   }
 
   /**
-   * A lower bound for the instant at which the first of some buckets becomes full. With this bound,
-   * a full table can refuse a charge without reading every bucket. The bound can be too early, so
-   * that a caller scans the buckets in vain, but never too late.
+   * A lower bound for the instant at which the first of some buckets becomes full. While the bound
+   * on the first expiry lies in the future, a full table can refuse a charge without reading every
+   * bucket. The bound can be earlier than the first expiry, which causes a needless scan of the
+   * buckets, but never later.
    *
-   * <p>A thread that scans the buckets for a later bound first {@linkplain #startOver starts over},
-   * and then reports each bucket. So the bound includes reports from other threads during the scan.
+   * <p>A thread that scans the buckets to raise the bound first {@linkplain #startOver clears} the
+   * bound, and then reports the expiry of each bucket. The new bound therefore includes what other
+   * threads report during the scan.
    *
    * <p>Thread-safe and lock-free.
    */
@@ -478,7 +482,7 @@ final class SlotArray {
 
     private static final long NEVER = -1L;
 
-    /** The bound if a bucket can be full already, so that every caller scans. */
+    /** The value of the bound that makes every caller scan, since a bucket can be full already. */
     static final long UNKNOWN = 0;
 
     private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned

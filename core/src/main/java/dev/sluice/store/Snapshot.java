@@ -169,7 +169,7 @@ final class Snapshot {
     }
   }
 
-  /** Checks a file before it becomes a table: a forged file could make a table use all memory. */
+  /** Checks a file before a table is built: a table from a forged file could use all memory. */
   private static void requireWhole(Path file, long nowNanos, long bound) throws IOException {
     try (CheckedInputStream checked = new CheckedInputStream(open(file), new CRC32C())) {
       DataInputStream in = new DataInputStream(checked);

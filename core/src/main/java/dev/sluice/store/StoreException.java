@@ -15,7 +15,7 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception.
    *
-   * @param message the request, the store, and the failure
+   * @param message names the request, the store, and the failure
    */
   public StoreException(String message) {
     super(message);
@@ -24,7 +24,7 @@ public class StoreException extends RuntimeException {
   /**
    * Makes an exception with its cause.
    *
-   * @param message the request, the store, and the failure
+   * @param message names the request, the store, and the failure
    * @param cause the exception of the store's client
    */
   public StoreException(String message, Throwable cause) {
@@ -32,9 +32,9 @@ public class StoreException extends RuntimeException {
   }
 
   /**
-   * Returns whether the failed charge was certainly not made, and will not be made later. If one
-   * call spends from many ids, other ids can have been charged. If this method returns false, the
-   * limiter assumes that a failed refund may still be applied.
+   * Returns whether the failed charge was certainly not made, and will not be made later. A call
+   * that spends from many ids can have charged other ids, even if this method returns true. If this
+   * method returns false, the limiter assumes that a failed refund may still be applied.
    *
    * @return false if the charge was made, or if this is unknown; this class always returns false
    */

@@ -16,18 +16,18 @@ import java.util.List;
  * An atomic batch over several buckets of a table.
  *
  * <p>The batch locks the segments of its keys in ascending order, then the slots of the existing
- * buckets. While the batch holds these locks, existing buckets cannot change, and other threads
+ * buckets. While the batch holds its locks, existing buckets cannot change, and other threads
  * cannot create missing buckets. The batch reads the clock once, decides, finds slots for the new
  * buckets, and only then writes. If another thread holds a lock, if the lines have no free slot, or
  * if the bound on buckets is reached, the batch releases its locks, waits or makes room, and starts
  * again. The batch never waits while it holds a lock. A reader that finds a locked slot waits, so a
  * reader sees the buckets either before the whole batch or after the whole batch.
  *
- * <p>For use by one thread, once.
+ * <p>One thread can use a batch object, and only once.
  */
 final class TableBatch {
 
-  /** The result of one attempt. */
+  /** The result of one attempt to charge the buckets of the batch. */
   private enum Attempt {
     DONE,
     /** Another thread holds the lock of a segment or slot. */

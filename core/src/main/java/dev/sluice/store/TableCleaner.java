@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  // Tidying takes about 1 ns per long of a segment, so this pace costs at most 2 % of the time.
+  // Tidying a segment takes about 1 ns per long, at most 2 % of a pause of 50 ns per long.
   private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
@@ -45,8 +45,8 @@ final class TableCleaner {
   }
 
   /**
-   * Returns an instant: buckets that were full at this instant can be removed now. If the clock
-   * steps back, the returned instant does not: otherwise the random hash key would influence which
+   * Returns an instant: buckets that were full at this instant can be removed now. The returned
+   * instant does not step back with the clock: otherwise the random hash key would influence which
    * charges find the table full.
    */
   long fullNanos(long nowNanos) {
@@ -55,10 +55,10 @@ final class TableCleaner {
   }
 
   /**
-   * Records the instant at which a bucket dies: of a new bucket, or of a bucket that now dies
-   * earlier. The caller holds the lock of the bucket's slot or segment, so that no thread sees the
-   * bucket before the instant is recorded. Otherwise a caller could get a "store full" error
-   * although a bucket is dead.
+   * Records the instant at which a bucket becomes full ("dies"), for a new bucket, or for a bucket
+   * that now dies earlier. The caller holds the lock of the bucket's slot or segment, so that no
+   * thread sees the bucket before the instant is recorded. Without the lock, a caller could get a
+   * "store full" error although a bucket is dead.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
@@ -85,7 +85,7 @@ final class TableCleaner {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller already has its decision; tidying can wait.
+        // The caller already has its decision; a later call can tidy this segment.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -97,9 +97,9 @@ final class TableCleaner {
    * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
-   * <p>Only one caller at a time makes room: a second caller could read the time of the first death
-   * while the first caller recomputes this time, and then report a full table although the table
-   * has room.
+   * <p>Only one caller at a time makes room. While one caller recomputes when the next bucket dies,
+   * a second caller could read an outdated time, and report a full table although the table has
+   * room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full
@@ -134,7 +134,7 @@ final class TableCleaner {
             .formatted(bucketCount.bound()));
   }
 
-  /** Removes the dead buckets of the first segment that has any; skips locked segments. */
+  /** Removes the dead buckets of the first segment that has dead buckets; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     earliestExpiry.startOver();
@@ -152,7 +152,7 @@ final class TableCleaner {
       }
       entry = segment.endEntry();
     }
-    // A bucket may have died in a segment that this scan had read already.
+    // After the scan read a segment, another bucket of the segment may have died.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
@@ -165,8 +165,8 @@ final class TableCleaner {
     }
     try {
       boolean found = segment.clearDead(fullNanos);
-      // This call needs the lock: without it, another thread could change the segment's earliest
-      // expiry.
+      // The segment is still locked here: otherwise, another thread could change the segment's
+      // earliest expiry.
       earliestExpiry.tell(segment.earliestExpiry().nanos());
       if (found) {
         return Room.FOUND;

@@ -27,11 +27,11 @@ public interface TimeSource {
 
   /**
    * Runs a task when this clock reaches an instant, or at once if the instant has passed. No thread
-   * waits for the instant.
+   * is blocked until the instant.
    *
    * <p>The default implementation measures the remaining time with the system's clock. Tasks that
    * run at the same time run on different threads. If this time source is slower than the system's
-   * clock, the task can run too early, so the task must check the time again. The task must be
+   * clock, a task can run too early, so each task must check the time again. The task must be
    * short, and must neither block nor throw.
    *
    * @param atNanos the instant, in nanoseconds since the Unix epoch
@@ -69,9 +69,9 @@ public interface TimeSource {
   /**
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A later step of the wall clock does not change this time, so the step neither denies nor
-   * admits too many requests. After a step of the wall clock, this time differs from the wall clock
-   * until the process restarts.
+   * <p>A later step of the wall clock does not change the time of this source, so the step neither
+   * denies nor admits too many requests. After a step of the wall clock, the time of this source
+   * differs from the wall clock until the process restarts.
    *
    * @return a new source, anchored now
    */

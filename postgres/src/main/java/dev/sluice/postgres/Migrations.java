@@ -17,7 +17,8 @@ import java.util.List;
  * are not yet applied, in order, in the connection's transaction. A lock ensures that only one
  * process migrates at a time.
  *
- * <p>A released file is never changed. A change of the schema is a new file at the end.
+ * <p>A released migration file is never changed. Each change of the schema is a new migration file
+ * at the end.
  */
 final class Migrations {
 
@@ -41,7 +42,7 @@ final class Migrations {
 
   private Migrations() {}
 
-  /** Applies the missing files. Returns the number of applied files. */
+  /** Applies the migrations that the database lacks. Returns the number of applied files. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");

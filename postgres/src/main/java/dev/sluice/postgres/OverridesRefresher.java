@@ -129,8 +129,8 @@ public final class OverridesRefresher implements AutoCloseable {
 
   /**
    * Reads the table now, on the caller's thread, for a caller that has just written to the table.
-   * Blocks on the database. A failure is reported to the listener, like the failure of any other
-   * read.
+   * Blocks on the database. If the read fails, the failure is reported to the listener, like the
+   * failure of any other read.
    */
   public void refreshNow() {
     try {
@@ -150,7 +150,7 @@ public final class OverridesRefresher implements AutoCloseable {
         files.withOverrides(TableContent.of(rows, files.catalogue()).living(Instant.now())));
   }
 
-  /** Stops reading. The current limits stay in force. Does not wait for a read in progress. */
+  /** Stops reading; the current limits stay in force. Does not wait for a read in progress. */
   @Override
   public void close() {
     thread.shutdownNow();
@@ -168,7 +168,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Schedules the next read. While memory is lacking, tries again until the refresher is closed.
+   * Schedules the next read. While memory is lacking, tries again to schedule the read, until the
+   * refresher is closed.
    */
   void scheduleSurely(Duration wait) {
     while (!thread.isShutdown()) {
@@ -214,7 +215,7 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * The work that remains after a read was applied.
+   * What remains to do after the overrides of a read were applied: notify the listener, and wait.
    *
    * @param next the wait before the next read
    * @param told notifies the listener. Runs without a lock, since the listener can take a lock that

@@ -37,7 +37,8 @@ import org.jspecify.annotations.Nullable;
 public final class OverridesTable {
 
   /**
-   * The largest number of rows that are read. A limit file can have the same number of overrides.
+   * The largest number of rows that are read. A limit file can have at most as many overrides as
+   * this table.
    */
   public static final int MOST_ROWS = 500_000;
 
@@ -49,7 +50,7 @@ public final class OverridesTable {
   private final int mostRows;
 
   /**
-   * Makes the table of a database.
+   * Makes an object that reads and writes the table of a database.
    *
    * @param source opens connections; the source of {@link PostgresUrl#dataSource} is sufficient
    * @param catalogue the names that can be overridden
@@ -65,8 +66,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Migrates the database to the schema of this version. A second call changes nothing. Several
-   * calls can run at the same time.
+   * Migrates the database to the schema of this version. A second migration changes nothing.
+   * Several calls can run at the same time.
    *
    * @return the number of schema files that were applied
    * @throws SQLException if the database fails, which leaves its schema unchanged
@@ -98,8 +99,8 @@ public final class OverridesTable {
 
   /**
    * Returns the enabled rows, including invalid rows. One statement reads all rows at one instant.
-   * While another program deletes and inserts rows, this method therefore never returns a state in
-   * which all rows seem to be disabled.
+   * Even while another program deletes and inserts rows, this method never returns a state in which
+   * all rows seem to be disabled.
    */
   EnabledRows enabledRows() throws SQLException {
     List<OverrideRow> found =
@@ -150,8 +151,8 @@ public final class OverridesTable {
    * override. An existing override keeps its end if the new override has no end and its value in
    * the map is null.
    *
-   * @param enabled the overrides, of names in the catalogue, each with whether it is to be enabled;
-   *     null to leave an existing override enabled or disabled
+   * @param enabled the overrides, whose names must be in the catalogue; true enables an override,
+   *     false disables it, and null leaves an existing override as it is
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
@@ -227,8 +228,8 @@ public final class OverridesTable {
   }
 
   /**
-   * Throws if a row would be lowered. Locks the rows, so that no other transaction changes the rows
-   * before the write.
+   * Throws if the new values would lower an existing override. Locks the rows, so that no other
+   * transaction changes the rows before the write.
    */
   private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
       throws SQLException {

@@ -27,8 +27,8 @@ public final class PenaltiesTable {
   public static final int MOST_ROWS = 100_000;
 
   /**
-   * The number of rows by which concurrent writers can exceed the bound. A table that exceeds the
-   * bound by at most this number is still read, since a failed read would end bans.
+   * The number of rows by which concurrent writers can exceed {@link #MOST_ROWS}. A table with up
+   * to {@code SLACK} rows too many is still read, since a failed read would end bans.
    */
   private static final int SLACK = 1_000;
 
@@ -39,7 +39,7 @@ public final class PenaltiesTable {
   private final BadRowLog badRows = new BadRowLog("penalties");
 
   /**
-   * Makes the table of a database.
+   * Makes an object that reads and writes the table of a database.
    *
    * @param source opens connections
    */

@@ -86,7 +86,7 @@ final class PostgresDialect implements SqlDialect {
     try (Statement statement = connection.createStatement();
         ResultSet rows =
             statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {
-      return rows.next() ? why(rows) : "the check returned no row";
+      return rows.next() ? why(rows) : "the check of the table and the functions returned no row";
     }
   }
 

@@ -126,8 +126,8 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Returns whether the server rejected a parameter as an array that is too large. The server
-   * reports a too large index key with the same SQLSTATE.
+   * Returns whether the server rejected a parameter as an array that is too large. The server also
+   * uses the SQLSTATE 54000 for an index key that is too large.
    */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =

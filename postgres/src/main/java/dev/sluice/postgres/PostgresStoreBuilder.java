@@ -91,7 +91,7 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets what a crash of the database can undo; by default {@link Durability#UNLOGGED}. The table
-   * must have been created with the same durability.
+   * must have been created with the builder's durability.
    *
    * @param newDurability the durability
    * @return this
@@ -104,7 +104,7 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
-   * callers share calls. More connections help if each call waits for the disk.
+   * callers share the calls to the database. More connections help if each call waits for the disk.
    *
    * @param number from 1 to 16
    * @return this
@@ -142,7 +142,7 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the database is called again; by default
-   * 1 s. A refund or reset by another process takes effect at the latest after this time.
+   * 1 s. While a denial is repeated, a refund or reset by another process has no effect yet.
    *
    * @param most up to an hour; zero to call the database every time
    * @return this
@@ -154,8 +154,8 @@ public final class PostgresStoreBuilder {
   }
 
   /**
-   * Sets the largest number of requests that wait for the database; by default 16384. A request
-   * beyond this number is rejected.
+   * Sets the largest number of requests that wait for the database; by default 16384. If the queue
+   * is full, further requests are rejected.
    *
    * @param requests at least 1
    * @return this
@@ -192,8 +192,8 @@ public final class PostgresStoreBuilder {
 
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
-   * replays and tests. Do not use another clock for the same buckets. Only the owner of the
-   * functions can use this option. With this option, full buckets are not deleted.
+   * replays and tests. Never use two clocks for the same buckets. Only the owner of the functions
+   * can set a clock. With a clock of this process, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

@@ -90,7 +90,7 @@ public final class PostgresUrl {
   }
 
   /**
-   * Adds default time-outs to the URL. A setter of the source would override the URL's time-outs.
+   * Adds default time-outs to the URL. Setters of the source would override time-outs in the URL.
    */
   private static void setUrl(PGSimpleDataSource source, String url) {
     String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);

@@ -7,9 +7,9 @@ import dev.sluice.store.TimeSource;
 /**
  * The contract of every {@link BucketStore}, as JUnit tests on a manual clock.
  *
- * <p>To test a store, extend this class and create the store in {@link #newStore}. JUnit then runs
- * all tests of the contract, which compare times to the nanosecond. {@link LiveBucketStoreContract}
- * tests a store with the store's own clock. A store on a server must pass both contracts.
+ * <p>To test a store, extend this class and create the store in {@link #newStore}. JUnit runs all
+ * tests of the contract on the subclass; the tests compare times to the nanosecond. A store on a
+ * server must also pass {@link LiveBucketStoreContract}, which uses the store's own clock.
  */
 public abstract class BucketStoreContract
     implements VectorRules,
@@ -35,7 +35,7 @@ public abstract class BucketStoreContract
   protected BucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test can call this method several times; it closes each store.
+   * Creates the store under test. A test can call this method several times, and closes each store.
    *
    * @param time the clock that the store must use; it can stand still, jump forwards, and step back
    * @return a store without any bucket; on a shared server, each store needs its own key prefix

@@ -27,8 +27,8 @@ import org.junit.jupiter.api.Test;
 interface ConcurrencyRules extends DrivenStores {
 
   /**
-   * Returns the number of keys in {@link #spend_churnOnManyKeys_givesExactlyWhatIsAllowed}. The
-   * default is 1,000. Override this method for a store that is too slow for 48,000 calls.
+   * Returns the number of keys in {@link #spend_churnOnManyKeys_givesExactlyWhatIsAllowed}, by
+   * default 1,000. Override this method for a store that is too slow for 48,000 calls.
    *
    * @return the number of keys, at least 1
    */

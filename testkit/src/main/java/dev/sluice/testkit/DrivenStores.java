@@ -10,8 +10,8 @@ interface DrivenStores {
   BucketStore newStore(TimeSource time);
 
   /**
-   * Returns how many random histories with fixed seeds each property test runs. The test also runs
-   * a few histories with random seeds.
+   * Returns how many random histories with fixed seeds each property test runs. Each property test
+   * also runs a few histories with random seeds.
    *
    * @return the number of histories, 0 or more
    */

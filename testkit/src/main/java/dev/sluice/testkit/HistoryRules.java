@@ -20,9 +20,8 @@ interface HistoryRules extends DrivenStores {
   int STEPS = 60;
 
   /**
-   * The clock never steps back in this test: after a step back, the result would depend on whether
-   * the store has deleted a full bucket. In the other tests of this interface, the clock steps back
-   * too.
+   * Unlike in the other tests of histories, the clock never steps back here: after a step back, the
+   * result would depend on whether the store has deleted a full bucket.
    */
   @Test
   default void history_anyActs_areAnsweredAsTheReferenceDoes() {
@@ -67,8 +66,9 @@ interface HistoryRules extends DrivenStores {
 
   /**
    * Waits until a store on several servers has refunded the tokens that it spent for a denied
-   * batch. A refund by the caller at the same time could return fewer tokens (decision 004). The
-   * store decides on this check only after its own refunds.
+   * batch. If the store and the caller refunded tokens at the same time, fewer tokens could return
+   * (decision 004). The method checks the batch, since the store decides on a check only after its
+   * own refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -104,7 +104,7 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    // The value includes a debt that the store has not forgiven yet.
+                    // A refund of 0 reports the reset time, with any debt that is not forgiven yet.
                     bench.refund(0).resetInNanos();
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.extension.ParameterResolver;
 
 /**
  * A JUnit Jupiter extension that gives each test a limiter with full buckets and with a clock that
- * the test moves. A test of a rate limit then need not sleep.
+ * the test moves. With this extension, a test of a rate limit need not sleep.
  *
  * <pre>{@code
  * @RegisterExtension

@@ -21,7 +21,7 @@ import org.junit.jupiter.api.Test;
  * JUnit tests.
  *
  * <p>The tests do not depend on the speed of the store, and the clock of the store can differ from
- * the clock of this machine. But each test must take less than a day by the clock of the store.
+ * the clock of this machine. Each test must take less than a day by the clock of the store.
  */
 public abstract class LiveBucketStoreContract {
 

@@ -16,8 +16,8 @@ import java.util.concurrent.atomic.AtomicLong;
  * A clock that stands still until a test moves the clock forwards or back.
  *
  * <p>{@link #advance} stops the clock at the time of each due alarm, in order, and runs the alarm
- * on the caller's thread. So asynchronous callers whose wait ends are admitted at exactly the end
- * of the wait. {@link #set} moves the clock to the new time at once, and then runs all due alarms.
+ * on the caller's thread. An asynchronous caller is therefore admitted at exactly the end of its
+ * wait. {@link #set} moves the clock to the new time at once, and then runs all due alarms.
  *
  * <p>Thread-safe. Only {@link #awaitAlarm} blocks.
  */
@@ -78,7 +78,7 @@ public final class ManualTime implements TimeSource {
    * only one waiting call.
    *
    * @param patience the longest wait, in real time
-   * @return false if no alarm was set in that time
+   * @return false if no alarm was set within {@code patience}
    * @throws InterruptedException if this thread is interrupted
    */
   public boolean awaitAlarm(Duration patience) throws InterruptedException {

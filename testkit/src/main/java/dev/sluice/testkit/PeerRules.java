@@ -32,35 +32,36 @@ import org.junit.jupiter.api.Test;
 interface PeerRules extends DrivenStores {
 
   /**
-   * The excluded cases of golang.org/x/time/rate, with the reasons. In these cases, Sluice behaves
-   * differently, or does not have the operation.
+   * The excluded cases of golang.org/x/time/rate, with the reasons. In an excluded case, Sluice
+   * behaves differently, or does not have the operation.
    */
   Map<String, String> NOT_OURS =
       Map.ofEntries(
           Map.entry(
               "TestLimiterJumpBackwards",
-              "grants an extra token after a step back; Sluice grants none"),
-          Map.entry("TestReserveJumpBack", "grants for an earlier time after a step back"),
-          Map.entry("TestReserveJumpBackCancel", "grants for an earlier time after a step back"),
-          Map.entry("TestReserveSetBurst", "grants for an earlier time after a step back"),
+              "Go grants an extra token after a step back; Sluice grants none"),
+          Map.entry("TestReserveJumpBack", "on a step back, Go counts from the earlier time"),
+          Map.entry("TestReserveJumpBackCancel", "on a step back, Go counts from the earlier time"),
+          Map.entry("TestReserveSetBurst", "on a step back, Go counts from the earlier time"),
           Map.entry("TestWaitInf", "an infinite rate is a disabled limit; see SpendRules"),
           Map.entry("TestZeroLimit", "a rate of zero is rejected when the quota is created"),
           Map.entry(
               "TestSetAfterZeroLimit", "a rate of zero is rejected when the quota is created"),
           Map.entry(
               "TestEvery",
-              "converts an interval to a floating-point rate; Sluice keeps the interval"));
+              "Go converts an interval to a floating-point rate; Sluice keeps the interval"));
 
   /**
    * The cases in which Sluice admits waiting callers at other times than golang.org/x/time/rate.
-   * The values are nanoseconds after the start of a case, by the number of the caller's step.
+   * Each inner map maps the number of a caller's step to the time of admission, in nanoseconds
+   * after the start of the case.
    *
    * <ul>
    *   <li>In golang.org/x/time/rate, a caller that gives up returns the tokens that no later caller
-   *       took. In Sluice, the caller returns all of its tokens if no later caller took tokens, and
-   *       otherwise none.
+   *       took. In Sluice, a caller that gives up returns all of its tokens if no later caller took
+   *       tokens, and otherwise none.
    *   <li>In golang.org/x/time/rate, a caller can cancel a reservation at the end of the wait. In
-   *       Sluice, the caller has already been admitted at this time.
+   *       Sluice, a caller has already been admitted at the end of the wait.
    *   <li>In golang.org/x/time/rate, a change of the rate converts the debt to another number of
    *       tokens. In Sluice, a change of the rate changes neither the time at which the bucket will
    *       be full, nor the times at which waiting callers are admitted.
@@ -95,8 +96,8 @@ interface PeerRules extends DrivenStores {
     bench.time.set(ManualTime.START_NANOS + step.get("at_ns").asLong());
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
-      // governor stores a key at least until the key's bucket is full. So the keys that governor
-      // stores must include each key whose bucket is not full in Sluice.
+      // governor stores a key at least until the key's bucket is full. The keys that governor
+      // stores must therefore include each key whose bucket is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {
@@ -153,7 +154,8 @@ interface PeerRules extends DrivenStores {
     long cost = step.get("quantity").asLong();
     JsonNode expect = step.get("expect");
     if (cost > quota.burst()) {
-      // throttled denies this spend, and always reports a full bucket. Sluice throws an exception.
+      // For a cost above the burst, throttled denies the spend and always reports a full bucket,
+      // whereas Sluice throws an exception.
       assertThatThrownBy(() -> bench.limiter.spend(A, key(step), cost).orThrow())
           .as(what)
           .isInstanceOf(InvalidRequestException.class);
@@ -168,7 +170,7 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // In throttled, -1 means "not limited". In this case, Sluice reports a wait, which is not
+    // In throttled, -1 means "not limited". The wait that Sluice reports in place of -1 is not
     // compared.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
@@ -202,7 +204,7 @@ interface PeerRules extends DrivenStores {
   final class GoCase {
     private final Bench bench;
     private final Map<Integer, Long> otherwise;
-    // The times at which callers must be admitted, by the number of the caller's step.
+    // Maps the number of a caller's step to the time at which the caller must be admitted.
     private final Map<Integer, Long> expected = new TreeMap<>();
     private final Map<Integer, Long> passed = new ConcurrentSkipListMap<>();
     private final Map<String, CompletableFuture<Decision>> byId = new HashMap<>();

@@ -20,15 +20,15 @@ record RandomHistory(Random random) {
   Quota quota() {
     long interval = oneOf(1, 2, 7, 1_000, 333_333_333, 100_000_000, 3_600_000_000_000L);
     long burst = oneOf(1, 2, 3, 10, 17, 1_000);
-    // With these counts, the period is often no whole multiple of the emission interval.
+    // With a count above 1, the period is often not a whole multiple of the emission interval.
     long count = oneOf(1, 3, 7, 1_000);
     return Quota.burst(burst)
         .refill(count, Duration.ofNanos(interval * count + random.nextLong(count)));
   }
 
   /**
-   * Returns by how many nanoseconds the test must advance the clock. The step is often 0, or ends
-   * within 1 ns of a refill.
+   * Returns by how many nanoseconds the test must advance the clock. The returned number is often
+   * 0, or moves the clock to within 1 ns of a refill.
    */
   long stepNanos(Quota quota) {
     long interval = quota.intervalNanos();

@@ -47,8 +47,8 @@ interface ReceiptRules extends DrivenStores {
       otherProcess(bench).cancel(receipt);
 
       // The reservation took tokens that refill in 400 ms, and the spend took tokens that refill in
-      // 500 ms. After 250 ms, 150 ms of the reservation have not refilled, and are refunded: 900 -
-      // 250 - 150 = 500.
+      // 500 ms. After 250 ms, reserved tokens worth 150 ms have not refilled and are refunded, so
+      // the bucket is full after 900 - 250 - 150 = 500 ms.
       assertThat(bench.state()).resetsIn(ofMillis(500));
     }
   }

@@ -84,7 +84,7 @@ interface ReservationRules extends DrivenStores {
           bench.time.advance(later);
           order.forEach(index -> reservations.get(index).cancel());
           assertThat(bench.state())
-              .as("cancelled as %s after %s", order, later)
+              .as("cancelled in the order %s after %s", order, later)
               .resetsIn(ofMillis(300).minus(later));
         }
       }
@@ -245,8 +245,8 @@ interface ReservationRules extends DrivenStores {
   }
 
   /**
-   * When a reservation is cancelled, the tokens of later reservations refill earlier. The
-   * cancellation of a later reservation must then refund fewer tokens.
+   * When a reservation is cancelled, the tokens of later reservations refill earlier. After one
+   * cancellation, the cancellation of a later reservation must refund fewer tokens.
    */
   @Test
   default void cancel_afterAnEarlierOneWasCancelled_givesNoTokenTwice() {

@@ -25,8 +25,8 @@ import java.util.stream.IntStream;
 import org.junit.jupiter.api.Test;
 
 /**
- * Tests of limits with several quotas. Such a limit must behave like a batch of limits, each with
- * one of the quotas.
+ * Tests of limits with several quotas. A limit with several quotas must behave like a batch of
+ * limits, each with one of the quotas.
  */
 interface SeveralQuotasRules extends DrivenStores {
 
@@ -93,7 +93,8 @@ interface SeveralQuotasRules extends DrivenStores {
   /**
    * Returns the most tokens that {@code spendUpTo} can spend in addition to the tokens that it
    * reports. On several servers, an attempt can overlap with the refund of the previous attempt,
-   * and the refund then returns too few tokens (decision 004). There are at most eight attempts.
+   * and the refund then returns too few tokens (decision 004). {@code spendUpTo} makes at most
+   * eight attempts.
    */
   default long mostLost(long asked) {
     return 0;
@@ -118,7 +119,7 @@ interface SeveralQuotasRules extends DrivenStores {
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
               if (decision.denied()) {
-                // These checks wait until all servers of the store have refunded the tokens.
+                // A check waits until all servers of the store have refunded the tokens.
                 var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);
@@ -152,7 +153,7 @@ interface SeveralQuotasRules extends DrivenStores {
         Decision spent = bench.limiter.spend(asked);
         assertSame(spent, reference.spend(expected));
         if (spent.denied()) {
-          // This check waits until all servers of the store have refunded the tokens.
+          // A check of the batch waits until all servers of the store have refunded the tokens.
           var unused = bench.limiter.check(asked);
         }
       }

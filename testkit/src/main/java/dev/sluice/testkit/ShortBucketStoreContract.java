@@ -5,9 +5,9 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 
 /**
- * A short form of {@link BucketStoreContract} with a dozen tests. Use it if a store supports a
- * second way of access, such as an older protocol, and already passes the whole contract with the
- * first way of access.
+ * A short form of {@link BucketStoreContract} with a dozen tests. Use this short contract if a
+ * store supports a second way of access, such as an older protocol, and already passes the whole
+ * contract with the first way of access.
  */
 public abstract class ShortBucketStoreContract implements VectorRules, StoreRules {
 
@@ -15,7 +15,7 @@ public abstract class ShortBucketStoreContract implements VectorRules, StoreRule
   protected ShortBucketStoreContract() {}
 
   /**
-   * Creates the store under test. A test can call this method several times; it closes each store.
+   * Creates the store under test. A test can call this method several times, and closes each store.
    *
    * @param time the clock that the store must use; it can stand still, jump forwards, and step back
    * @return a store without any bucket

@@ -219,7 +219,7 @@ interface SpendRules extends DrivenStores {
     }
   }
 
-  /** Floating-point arithmetic would lose tokens at some of these rates. */
+  /** Floating-point arithmetic would lose tokens at some of the tested rates. */
   @Test
   default void spend_oddRates_leaveExactlyTheRest() {
     for (int burst : new int[] {3, 7, 10, 17}) {

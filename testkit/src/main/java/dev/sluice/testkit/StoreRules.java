@@ -211,8 +211,8 @@ interface StoreRules extends DrivenStores {
   }
 
   /**
-   * The store keeps the TAT of a full bucket until a reset. So a full bucket is no longer full
-   * after the clock has stepped back.
+   * The store keeps the TAT of a full bucket until a reset. Because the store keeps the TAT, a full
+   * bucket is no longer full after the clock has stepped back.
    */
   @Test
   default void charge_fullBuckets_keepTheirTatsUntilAReset() {

@@ -19,7 +19,8 @@ import org.junit.jupiter.api.Test;
 /**
  * Tests of waiting callers with random histories. Callers must be admitted in order, each caller as
  * soon as the bucket has the caller's tokens. If a caller gives up before a later caller has taken
- * tokens, the limiter refunds all tokens of the caller. Otherwise the caller's tokens stay spent.
+ * tokens, the limiter refunds all tokens of the caller. If a later caller has taken tokens, the
+ * tokens of a caller that gives up stay spent.
  */
 interface WaitHistoryRules extends DrivenStores {
 
@@ -50,7 +51,7 @@ interface WaitHistoryRules extends DrivenStores {
     }
   }
 
-  /** A caller that waits for tokens, and when the caller was admitted. */
+  /** A caller that waits for tokens, and the time at which the caller was admitted. */
   final class Caller {
     private final CompletableFuture<Decision> answer;
     private final long cost;

@@ -136,7 +136,8 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // The tokens of waiting callers are not a debt, so these spends must not forgive the tokens.
+      // The tokens of waiting callers are not a debt, so the spends below must not forgive the
+      // tokens.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))
             .isDenied()
@@ -225,7 +226,8 @@ interface WaitRules extends DrivenStores {
   }
 
   /**
-   * After the reset, other spends raise the TAT to the value that the caller who gives up had set.
+   * A caller gives up after a reset, when other spends have raised the TAT again to the value that
+   * the caller had set.
    */
   @Test
   default void giveUp_afterAReset_takesNothingBackFromThoseWhoSpentSince() {
@@ -241,7 +243,7 @@ interface WaitRules extends DrivenStores {
     }
   }
 
-  /** In this batch, only the first transaction must wait; the second transaction needs no wait. */
+  /** Only the first transaction of the batch must wait; the second transaction needs no wait. */
   @Test
   default void giveUp_ofABatchAfterAReset_takesNothingBackFromThoseWhoSpentSince() {
     try (Bench bench = empty()) {
@@ -284,7 +286,7 @@ interface WaitRules extends DrivenStores {
       assertThat(bench.limiter.spend(WAITS_TOO, ID, 7)).isAllowed();
       List<Transaction> batch = List.of(waits(bench, WAITS, 2), waits(bench, WAITS_TOO, 8));
       assertThat(await(bench.limiter.async().acquire(batch, TOKEN.multipliedBy(4))))
-          .as("the bucket of the second part needs 500 ms")
+          .as("the bucket of the second transaction needs 500 ms")
           .isDenied();
       awaitTokensLacking(bench, WAITS, 10);
       awaitTokensLacking(bench, WAITS_TOO, 7);

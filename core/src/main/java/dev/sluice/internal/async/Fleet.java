@@ -17,7 +17,7 @@ import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 // look() holds the lock while it waits for the store, so close() waits at most a second for the
-// lock. If look() takes longer, look() itself removes this process from the list.
+// lock. If close() does not get the lock in time, look() removes this process from the list.
 /**
  * Counts the processes that share a store, for {@code FailureRule.localAuto}. Each process adds its
  * name to a list in the store every 10 s; the name stays on the list for 30 s.
@@ -34,9 +34,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The number of processes is the largest number that {@link #look} found in the ten minutes
- * before the last successful look. While the store is unreachable, the number does not change. In
- * the 30 s after an outage of the store, the number does not fall, since other processes may not be
- * on the list again yet. A new process knows the number only after its second successful look.
+ * before the last successful look. While the store is unreachable, the number of processes does not
+ * change. In the 30 s after an outage of the store, the number of processes does not fall, since
+ * other processes may not be on the list again yet. A new process knows the number of processes
+ * only after its second successful look.
  *
  * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
  * round trip; the other methods do not block.
@@ -51,7 +52,7 @@ public final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // Guarded by the lock; contains no look that is older than a look with more processes.
+  // Guarded by the lock; a look is removed when a later look finds at least as many processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
@@ -95,9 +96,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Adds this process to the list and counts all processes on the list, if the last success was at
-   * least 10 s ago. Call this method every second. If the store fails, this method logs the first
-   * failure, and throws nothing.
+   * Adds this process to the list and counts all processes on the list, unless the last successful
+   * look was less than 10 s ago. Call this method every second. If the store fails, this method
+   * logs the first failure, and throws nothing.
    */
   public void look() {
     lock.lock();
@@ -164,7 +165,7 @@ public final class Fleet implements AutoCloseable {
     return seen == 0 ? 0 : Math.max(seen, atLeast);
   }
 
-  /** Returns the listed processes, perhaps fewer than {@link #size}; 0 before the count. */
+  /** Returns how many processes are listed, perhaps fewer than {@link #size}; 0 until counted. */
   public int seen() {
     return most;
   }
@@ -189,9 +190,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Removes this process from the list, unless the store is unreachable. After close(), looks do
-   * nothing. Waits at most a second for a look in progress: if the look takes longer, the look
-   * itself removes the process from the list.
+   * Removes this process from the list, unless the store is unreachable. After {@code close()},
+   * {@link #look} does nothing. Waits at most a second for a look in progress: if the look takes
+   * longer, the look itself removes the process from the list.
    */
   @Override
   public void close() {

@@ -116,7 +116,7 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /** Makes the round's remaining calls, {@link #AT_A_TIME} at a time; an alarm starts the next. */
+  /** Makes the calls left in a round, {@link #AT_A_TIME} at a time; an alarm starts each round. */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

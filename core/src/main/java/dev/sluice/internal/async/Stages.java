@@ -78,9 +78,10 @@ public final class Stages {
   }
 
   /**
-   * Returns a stage with the result of {@code last}. A cancellation or time-out of the returned
-   * stage cancels {@code first}, so that a store can drop a call for which nobody waits. The stages
-   * between {@code first} and {@code last} then complete with the cancellation.
+   * Returns a stage that gets the result of the stage {@code last}. A cancellation or time-out of
+   * the returned stage cancels the stage {@code first}, so that a store can drop a call for which
+   * nobody waits. When {@code first} is cancelled, the stages between {@code first} and {@code
+   * last} complete with the cancellation.
    */
   public static <T> CompletionStage<T> cancelling(
       CompletionStage<?> first, CompletionStage<T> last) {

@@ -10,12 +10,12 @@ import org.jspecify.annotations.Nullable;
  * #GROUP} buckets and looks these buckets up together. The series is not a batch: each bucket is
  * charged or denied separately.
  *
- * <p>For use by one thread; reusable: add all ids, make each decision in order, then call {@link
- * #clear}.
+ * <p>One thread can use a pipeline, also repeatedly: add all ids, make each decision in order, then
+ * call {@link #clear}.
  */
 public interface BucketPipeline {
 
-  /** Buckets that are looked up together: more than a core can fetch at the same time. */
+  /** How many buckets are looked up together, more than a core can fetch at the same time. */
   int GROUP = 32;
 
   /** Removes all buckets from the series. */
@@ -30,9 +30,11 @@ public interface BucketPipeline {
 
   /**
    * Moves the pipeline's time forward to the time of a decision that read the clock separately.
-   * Without this call, later decisions would use an older time, and could miss a refilled token.
+   * Without a call of {@code notBefore}, later decisions would use an older time, and could miss a
+   * refilled token.
    *
-   * @param nowNanos the time of that decision; a time before the pipeline's time changes nothing
+   * @param nowNanos the time that was read separately; a time before the pipeline's time changes
+   *     nothing
    */
   void notBefore(long nowNanos);
 

@@ -18,8 +18,8 @@ public interface Buckets {
    * Decides on one bucket, whose key is the prefix followed by the id.
    *
    * @param id the id, canonical and not empty; the store keeps no reference to this object
-   * @param text the same id as text, which is passed to {@code outcome}; null if {@code outcome}
-   *     ignores the text
+   * @param text the id as a text that is passed to {@code outcome}; null if {@code outcome} ignores
+   *     the text
    * @param effect the effect of the charge, not a reset
    * @return the result of {@code outcome}; if the store could not decide, this method throws like
    *     the store's charge
@@ -27,6 +27,6 @@ public interface Buckets {
   <R extends @Nullable Object> R charge(
       IdBytes id, @Nullable String text, Effect effect, ReadingMapper<R> outcome);
 
-  /** Returns a pipeline that decides on many of these buckets. */
+  /** Returns a pipeline that decides on many buckets of the limit. */
   BucketPipeline pipeline(int capacity);
 }

@@ -7,10 +7,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * A series of spends from one limit that are decided together, such as the requests that a server
  * received in one read. The decisions are the same as the decisions on single spends; the limit's
- * failure rules and observers apply. Deciding the series is faster: the clock is read once, the
- * buckets are looked up together, and no object is allocated per spend.
+ * failure rules and observers apply. Deciding a series is faster than deciding each spend alone:
+ * the clock is read once, the buckets are looked up together, and no object is allocated per spend.
  *
- * <p>For use by one thread; reusable. Never blocks for long.
+ * <p>One thread at a time can use a series, also repeatedly. No method blocks for long.
  */
 public interface SpendPipeline {
 

@@ -53,7 +53,7 @@ public final class GoDuration {
                   .multiply(BigInteger.valueOf(SECOND))
                   .add(BigInteger.valueOf(parsed.getNano())));
         } catch (DateTimeParseException | ArithmeticException e) {
-          // The text is not ISO-8601 either: the exception below names both syntaxes.
+          // The text is neither Go's syntax nor ISO-8601: the exception below names both.
         }
       }
     }
@@ -127,7 +127,7 @@ public final class GoDuration {
     return text.substring(0, text.length() - zeros);
   }
 
-  /** Formats nanoseconds in a larger unit; must be fast, since every HTTP decision calls this. */
+  /** Formats nanoseconds in a larger unit; must be fast, since HTTP decisions call this method. */
   private static String decimal(long nanos, long unit) {
     long whole = nanos / unit;
     long rest = nanos % unit;

@@ -26,7 +26,7 @@ import org.openqa.selenium.logging.LogType;
 /**
  * A headless Chromium for tests, controlled with its driver. Chromium must be installed on this
  * machine. Requires {@code selenium-chrome-driver}. The browser stores its files in a temporary
- * folder. Closing the browser deletes this folder.
+ * folder, which is deleted when the browser is closed.
  *
  * <p>Not thread-safe. Each method blocks until the browser has done what was requested.
  */
@@ -54,7 +54,8 @@ public final class LocalBrowser implements AutoCloseable {
 
   /**
    * The logger of Selenium, which is switched off because it warns about an unknown protocol
-   * version. Without this field, the logger could be garbage-collected and switched on again.
+   * version. The field keeps a reference to the logger: a logger that is collected as garbage would
+   * be switched on when it is created again.
    */
   private static final Logger SELENIUM = Logger.getLogger("org.openqa.selenium");
 
@@ -240,7 +241,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * A screen that the browser emulates.
    *
-   * @param name the name of the screen in the names of tests and pictures
+   * @param name the screen's name, which is a part of the names of tests and pictures
    * @param width the width in pixels
    * @param media {@code screen} or {@code print}
    * @param colours {@code light} or {@code dark}

@@ -148,8 +148,8 @@ public final class LocalRedis implements AutoCloseable {
   }
 
   /**
-   * If the program is Redis 6.2, removes a setting that only Redis 7 knows. Redis 6.2 would refuse
-   * to start with the setting.
+   * If the program is Redis 6.2, removes the setting {@code enable-debug-command}, with which only
+   * Redis 7 and later versions start.
    */
   private List<String> withoutWhatItDoesNotKnow(List<String> command) {
     int at = command.indexOf("--enable-debug-command");
@@ -185,7 +185,7 @@ public final class LocalRedis implements AutoCloseable {
    * Waits until a condition is true.
    *
    * @param what the condition for the error message, beginning with a verb in the third person
-   * @param condition polled every few milliseconds
+   * @param condition the condition, which is checked every few milliseconds
    */
   void await(String what, java.util.function.BooleanSupplier condition) {
     long start = System.nanoTime();

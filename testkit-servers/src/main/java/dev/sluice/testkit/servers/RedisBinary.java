@@ -58,7 +58,7 @@ public final class RedisBinary {
 
   /**
    * Returns whether the program knows the setting {@code enable-debug-command} of Redis 7. Versions
-   * of Redis before 7 refuse to start with this setting.
+   * of Redis before 7 refuse to start with {@code enable-debug-command}.
    */
   static boolean hasEnableDebugCommand(Path program) {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;

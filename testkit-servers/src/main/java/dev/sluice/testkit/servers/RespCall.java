@@ -24,7 +24,7 @@ final class RespCall {
     return ask(port, null, words);
   }
 
-  /** Sends a command and returns the reply. Authenticates first if there is a password. */
+  /** Sends a command, after a login if there is a password, and returns the reply. */
   static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {
       socket.setSoTimeout(TIMEOUT_MILLIS);

@@ -29,8 +29,8 @@ import org.junit.jupiter.params.provider.ValueSource;
  *   <li>on {@code /check} and {@code /attack}, pass a {@link HeldRequest} to {@link
  *       HeldRequests#arrived} and process the request asynchronously. With {@code committed=N},
  *       first send the status {@code N} and a server-sent event. With {@code then=T}, block the
- *       thread of the request, if the server has one. When the test ends the request, {@code T}
- *       says what to do: read the whole body ({@code read}), send an error ({@code send-error}),
+ *       thread of the request, if the server has one. When the test ends the request, do what
+ *       {@code then} says: read the whole body ({@code read}), send an error ({@code send-error}),
  *       send a body at once ({@code flush}), or only set the status ({@code set}).
  *   <li>on {@code /other}, respond with a 200.
  * </ul>

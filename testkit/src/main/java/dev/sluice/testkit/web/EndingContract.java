@@ -22,13 +22,13 @@ import org.junit.jupiter.params.provider.CsvSource;
  *
  * <ul>
  *   <li>on {@code /end?how=H}, handle the request asynchronously, and end it as {@code H} says. The
- *       status is the query parameter {@code status}, by default 401. {@code complete} ends the
- *       request with the status, {@code no-status} sets no status, and {@code redirect} redirects
- *       with a 302. {@code events} sends three server-sent events with a 200, and {@code throw}
- *       throws an exception. {@code time-out} lets the request time out in the server or the
- *       framework. {@code time-out-answered} lets the request time out, and the framework responds
- *       with the status. {@code sent-then-time-out} sends the status and then lets the request time
- *       out.
+ *       status of the response is the query parameter {@code status}, by default 401. {@code
+ *       complete} ends the request with the status, {@code no-status} sets no status, and {@code
+ *       redirect} redirects with a 302. {@code events} sends three server-sent events with a 200,
+ *       and {@code throw} throws an exception. {@code time-out} lets the request time out in the
+ *       server or the framework. {@code time-out-answered} lets the request time out, and the
+ *       framework responds with the status. {@code sent-then-time-out} sends the status and then
+ *       lets the request time out.
  *   <li>on {@code /other}, respond with a 200.
  * </ul>
  */
@@ -58,8 +58,8 @@ public abstract class EndingContract {
 
   /**
    * Sends a request, and asserts which of three rules count it: a rule for 401, a rule for 500 and
-   * 503, and a rule for all outcomes except success. A subclass can call this method for ways of
-   * ending that exist only in one framework.
+   * 503, and a rule for all outcomes except success. A subclass can call this method for ways to
+   * end a request that exist only in one framework.
    *
    * @param path the path, relative to {@link FilteredSite#prefix}
    * @param status the status that the client receives

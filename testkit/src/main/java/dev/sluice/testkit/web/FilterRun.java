@@ -223,8 +223,8 @@ final class FilterRun implements AutoCloseable {
   }
 
   /**
-   * A memory store that fails when a test wants it. It fails only in ways that the contract of
-   * stores permits.
+   * A memory store that fails when a test wants it, but only in ways that the contract of stores
+   * permits.
    */
   static final class BreakableStore implements BucketStore {
 

@@ -48,7 +48,7 @@ public final class HeldRequests {
   /** Waits for the next call of {@link #left}. */
   void awaitLeft() throws InterruptedException {
     if (!left.tryAcquire(PATIENCE_SECONDS, TimeUnit.SECONDS)) {
-      throw new AssertionError("no request left the filter");
+      throw new AssertionError("no request returned from the filter");
     }
   }
 }

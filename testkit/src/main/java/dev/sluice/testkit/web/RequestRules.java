@@ -280,7 +280,7 @@ interface RequestRules extends FilterRules {
     assertThat(run().get("/page", "X-Items", "2").statusCode()).isEqualTo(200);
     HttpResponse<String> denied = run().get("/page", "X-Items", "2");
     assertThat(denied.headers().firstValue("Retry-After")).hasValue("10");
-    // Waiting does not help these requests, so the responses have no Retry-After.
+    // A request with an invalid cost can never pass, so its response has no Retry-After.
     for (String impossible : List.of("4", "-1")) {
       HttpResponse<String> refused = run().get("/page", "X-Items", impossible);
       assertThat(refused.statusCode()).isEqualTo(400);

@@ -4,8 +4,8 @@ package dev.sluice.testkit.web;
 import java.util.List;
 
 /**
- * Different spellings of the same request, which tests send as raw bytes. Some applications treat a
- * spelling like the plain request, so no spelling may bypass a limit.
+ * Different spellings of the same request, which tests send as raw bytes. Some applications treat
+ * an unusual spelling like the plain request, so no spelling may bypass a limit.
  */
 public final class Spellings {
 
