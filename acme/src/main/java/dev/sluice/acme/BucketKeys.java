@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. A transaction or an override with the same parts has the same key.
+ * in Redis. A transaction or an override made from the same parts uses the same bucket key.
  *
- * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. For a missing or
- * malformed part, the methods throw an {@link InvalidIdException} whose message names the part.
+ * <p>Immutable and thread-safe. A key part that is null, empty or 0 counts as missing. If a part is
+ * missing or malformed, the methods throw an {@link InvalidIdException} with the part's name.
  */
 public final class BucketKeys {
 

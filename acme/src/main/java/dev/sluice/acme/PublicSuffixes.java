@@ -117,7 +117,7 @@ public final class PublicSuffixes {
   /**
    * Returns the time at which the list was published.
    *
-   * @return the time in the list
+   * @return the publication time that the list contains
    */
   public Instant publishedAt() {
     return publishedAt;
@@ -165,7 +165,7 @@ public final class PublicSuffixes {
     return all.suffixOf(name) != null;
   }
 
-  /** Returns whether a canonical name is a suffix of the ICANN part, such as {@code co.uk}. */
+  /** Returns whether a canonical name is in the list's ICANN section, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
     return name.equals(icann.suffixOf(name));
   }

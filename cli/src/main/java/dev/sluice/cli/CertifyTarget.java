@@ -341,7 +341,7 @@ interface CertifyTarget extends AutoCloseable {
     public Answer spend(String id, long cost, Quota quota) {
       RateLimitResponse response = ask(descriptor(id, quota).setHitsAddend(UInt64Value.of(cost)));
       if (response.getStatusesCount() != 1) {
-        throw unreadable("the number of statuses is not 1, the number of descriptors");
+        throw unreadable("a response to one descriptor must have one status");
       }
       DescriptorStatus status = response.getStatuses(0);
       boolean allowed = status.getCode() == Code.OK;
@@ -393,7 +393,7 @@ interface CertifyTarget extends AutoCloseable {
           held = Quota.burst(burst).refill(1, Duration.ofNanos(first.resetInNanos()));
         } catch (IllegalArgumentException e) {
           throw unreadable(
-              "not possible for any limit: a burst of %s, and a reset in %s ns after one token"
+              "no limit can have a burst of %s and a reset in %s ns after one token was spent"
                   .formatted(burst, first.resetInNanos()));
         }
       }

@@ -66,7 +66,7 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // The statements always fit a table of the same version, so the table is older.
+            // A missing column or a violated check shows that the table is from an older version.
             : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
                 ? "bring the table up to date"
                 : null;

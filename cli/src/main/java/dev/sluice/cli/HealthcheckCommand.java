@@ -34,7 +34,7 @@ import picocli.CommandLine.Option;
           + " alive. For the health check of a container.",
       "",
       "The server's certificate is not verified, since nothing secret is sent. A server that"
-          + " requires a client certificate is alive if it asks for one."
+          + " requires a client certificate is alive if it asks for the certificate."
     },
     footerHeading = "%nExamples:%n",
     footer = {"  sluice healthcheck", "  sluice healthcheck --server https://127.0.0.1:8443"})

@@ -63,7 +63,7 @@ final class InputFiles {
     return opened(file);
   }
 
-  /** Opens a file. For a pipe, {@code available()} returns 0, since the usual method would fail. */
+  /** Opens a file. On a pipe, the JDK's {@code available()} would fail, so the result returns 0. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {

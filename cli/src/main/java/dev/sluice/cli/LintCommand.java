@@ -64,15 +64,15 @@ final class LintCommand extends ConsoleCommand {
 
   @Option(
       names = "--strict",
-      description = "Refuse ids that are not canonical, and special-purpose addresses.")
+      description = "Refuse non-canonical ids and special-purpose addresses.")
   private boolean strict;
 
   @Option(
       names = "--against",
       paramLabel = "FILE",
       description =
-          "The limits or names in force until now: warns of each limit whose bucket keys change,"
-              + " since all its buckets then start full. Repeatable.")
+          "A file with the limits or names in force until now. The command warns of each limit"
+              + " whose bucket keys change, since all its buckets then start full. Repeatable.")
   private List<Path> before = List.of();
 
   @Override

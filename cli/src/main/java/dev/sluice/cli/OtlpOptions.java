@@ -110,7 +110,7 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports a text that is not a number.
+      // A text that is not a number is reported by the exception below.
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));

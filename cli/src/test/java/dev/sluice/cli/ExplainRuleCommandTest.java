@@ -303,7 +303,8 @@ final class ExplainRuleCommandTest {
     for (String option : List.of("--hits", "--domain")) {
       Cli request = explain("POST", "/login", option, "0");
       assertThat(request.err())
-          .isEqualTo("sluice: %s requires --entry: only a descriptor has it\n".formatted(option));
+          .isEqualTo(
+              "sluice: %s requires --entry, since it belongs to a descriptor\n".formatted(option));
       assertThat(request.code()).isEqualTo(Exit.BROKEN_INPUT);
     }
     assertThat(explain("--domain", "", "--entry", "user=ann").code()).isEqualTo(Exit.BROKEN_INPUT);

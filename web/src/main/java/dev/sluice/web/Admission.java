@@ -97,7 +97,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If yes, end the admission only after the response.
+   * Returns whether a rule estimated the cost; then end the admission only after the response.
    *
    * @return false if no cost was estimated
    */
@@ -107,7 +107,7 @@ public final class Admission {
 
   /**
    * Returns transactions of cost 0 that read the buckets with an estimated cost, without buckets of
-   * shadow rules. The list is empty if the settlement failed.
+   * shadow rules. The returned list is empty if the settlement failed.
    */
   List<Transaction> readsAfter() {
     return open.stream()
@@ -122,8 +122,8 @@ public final class Admission {
   /**
    * Sets the true cost for the rules that estimated the cost. If this method is called several
    * times before the admission ends, the last cost is charged. If this method is first called after
-   * the admission has ended, the cost of the first call is charged at once, without blocking. If
-   * this method is never called, the estimate stays spent.
+   * the admission has ended, the cost of the first call is charged at once, without blocking. If no
+   * cost is set, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
    * @throws IllegalArgumentException if the cost is below 1, for example because a model's usage
@@ -146,7 +146,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Records the end of the request; returns null if the admission has ended before. */
+  /** Records the end of the request; returns null if the admission has already ended. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;

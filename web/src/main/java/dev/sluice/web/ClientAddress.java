@@ -94,9 +94,9 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, but only if trusted proxies send the address. This
-   * method is for a server that proxies ask for decisions: a proxy's own address would stand for
-   * all clients of the proxy.
+   * Returns the client's address, not grouped, but only if trusted proxies send the address. Use
+   * this method in a server whose callers are proxies: a proxy's own address would stand for all
+   * clients of the proxy.
    *
    * @param request the request
    * @return the address; null if the connection does not come from a trusted proxy, or if a proxy

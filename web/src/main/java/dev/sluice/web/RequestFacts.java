@@ -71,7 +71,7 @@ public final class RequestFacts {
       };
     }
 
-    /** Returns how a query is decoded: Express keeps bytes that are not UTF-8. */
+    /** Returns how a query is decoded: Express does not decode escapes that are not UTF-8. */
     QueryString.Decoding ofQuery() {
       return switch (this) {
         case PERCENT -> Escapes::decoded;
@@ -262,7 +262,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value for each reading of the request and each way of decoding it. This method is
+   * Computes a value for each reading of the request and each way of decoding it. Use this method
    * for values that do not depend on a rule's paths and methods.
    *
    * @param value computes the value
@@ -291,7 +291,7 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** Returns cookies of similar names, and those after a comma, ASP.NET's separator. */
+  /** Returns cookies with similar names, and cookies after a comma, which ASP.NET splits at. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -338,7 +338,7 @@ public final class RequestFacts {
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /** Normalizes as PHP, qs and ASP.NET do: without case, brackets, or a zero byte's rest. */
+  /** Normalizes a name as PHP, qs and ASP.NET do: no case, brackets, or text after a zero byte. */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
