@@ -103,8 +103,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns the identifier for which a client must be authorized. For a wildcard name this is the
-   * name without {@code *.} (RFC 8555, section 7.1.4).
+   * Returns the identifier for which a client must be authorized. For a wildcard name, the result
+   * is the name without {@code *.} (RFC 8555, section 7.1.4).
    *
    * @return this identifier without its wildcard
    */

@@ -61,8 +61,8 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Reads a list as <a href="https://publicsuffix.org/list/">publicsuffix.org</a> publishes it.
-   * Blocks on the file system.
+   * Reads a list in the format of <a href="https://publicsuffix.org/list/">publicsuffix.org</a>.
+   * This method blocks on the file system.
    *
    * @param file the file with the list
    * @return the parsed list

@@ -176,7 +176,7 @@ final class CertifyCommand extends ConsoleCommand {
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
           () -> tooMuch(asked));
-      check("waits are neither too short nor too long, and denials are free", () -> waits(asked));
+      check("waits are neither too short nor too long; denials cost no tokens", () -> waits(asked));
       check("a batch is all or nothing", () -> allOrNothing(asked));
     }
     boolean passed = checks.stream().noneMatch(one -> Boolean.FALSE.equals(one.passed));

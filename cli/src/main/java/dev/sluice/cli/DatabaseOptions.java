@@ -29,8 +29,7 @@ final class DatabaseOptions {
       names = "--db",
       paramLabel = "URL",
       description =
-          "The database: postgresql://user@host:port/name or a JDBC URL. The variable SLUICE_DB if"
-              + " not given.",
+          "The database: postgresql://user@host:port/name or a JDBC URL; or set SLUICE_DB.",
       defaultValue = "${env:SLUICE_DB}")
   private @Nullable String url;
 

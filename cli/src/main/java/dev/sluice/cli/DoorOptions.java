@@ -131,7 +131,7 @@ final class DoorOptions {
               + " limit in sluice_rls_near_limit_total (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
+  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -185,7 +185,7 @@ final class DoorOptions {
     }
   }
 
-  /** Requires one port per listener: the operating system's error would not name the option. */
+  /** Requires different ports: the operating system's error for a shared port names no option. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);

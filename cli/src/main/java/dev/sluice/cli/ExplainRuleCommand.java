@@ -247,7 +247,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
       String call = charge.call() == null ? "" : SafeText.quote(charge.call());
       return charge.excess() == Excess.SETTLE
           ? shown(meant, charge.cost(hits()), Excess.DEBT)
-              + "; replaces what the request %s has reserved".formatted(call)
+              + "; replaces the reservation of the request %s".formatted(call)
           : shown(meant, charge.cost(hits()), charge.excess())
               + (call.isEmpty() ? "" : "; reserved for the request " + call);
     } catch (InvalidRequestException e) {

@@ -131,7 +131,7 @@ final class LimitFileOptions {
     return files(strictness, List.of());
   }
 
-  /** Returns the limit files. Loading them fails if a required limit has no default. */
+  /** Returns the limit files, whose loading fails if a required limit has no default. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
     return files(strictness, required, new RulesOption());
   }
@@ -296,7 +296,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              // A YAML list of limit names has only such lines.
+              // A YAML list of limit names has only lines that start with a hyphen.
               && top.stream().skip(1).allMatch(line -> line.startsWith("-"));
       return names ? NAMES : DEFAULTS;
     }

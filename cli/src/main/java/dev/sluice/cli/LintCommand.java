@@ -104,8 +104,8 @@ final class LintCommand extends ConsoleCommand {
   }
 
   /**
-   * Prints the most requests in any period for each default. A burst of 10 with 5 per minute is
-   * often read as "at most 10 a minute", but allows 15.
+   * Prints, for each default, the most requests that the limit allows in any period. A burst of 10
+   * with 5 per minute is often read as "at most 10 a minute", but allows 15.
    */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {

@@ -501,7 +501,7 @@ final class OverridesCommand extends CommandGroup {
     }
   }
 
-  /** An override's quotas: three options for a single quota, or one option for each of several. */
+  /** Options for one quota (burst, count, period) or for several quotas (one option per quota). */
   private static final class QuotaOptions {
 
     @Spec(Spec.Target.MIXEE)

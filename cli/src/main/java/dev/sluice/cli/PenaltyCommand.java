@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
     description = {
       "Empties the bucket of one id on a running server until a given time.",
       "",
-      "Until then, every cost above 0 is denied on every port. No restart is needed."
+      "Until the penalty ends, every cost above 0 is denied on every port. No restart is needed."
     },
     footerHeading = "%nExamples:%n",
     footer = {

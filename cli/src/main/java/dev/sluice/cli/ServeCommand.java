@@ -125,8 +125,8 @@ final class ServeCommand extends ConsoleCommand {
       names = "--limits-on-request",
       description =
           "Read changed limit files and rules only on sluice reload or SIGHUP, so that sluice"
-              + " reload --dry-run can show the changes before. If not given, changes apply within"
-              + " a second.")
+              + " reload --dry-run can show the changes before they apply. If not given, changes"
+              + " apply within a second.")
   private boolean limitsOnRequest;
 
   @Option(
@@ -188,7 +188,7 @@ final class ServeCommand extends ConsoleCommand {
     } catch (InputException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
-    // Added before the line "listening on": a signal after that line must stop the server cleanly.
+    // The hook is set before the line "listening on": a signal after this line must stop cleanly.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
     boolean ignoresHangUp = SighupReload.run(service::reload);
     log.say(
@@ -200,7 +200,7 @@ final class ServeCommand extends ConsoleCommand {
                 files.none()
                     ? "sample limits"
                     : limitsOnRequest
-                        ? "limit files read on request"
+                        ? "reloading limit files on request"
                         : "watching the limit files"));
     if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
@@ -425,8 +425,8 @@ final class ServeCommand extends ConsoleCommand {
 
     /**
      * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started
-     * with SIGHUP ignored, for example by nohup. If so, the JVM keeps ignoring SIGHUP, and never
-     * runs the task.
+     * with SIGHUP ignored, for example by nohup. A JVM that was started in this way keeps ignoring
+     * SIGHUP, and never runs the task.
      */
     static boolean run(Runnable task) {
       try {

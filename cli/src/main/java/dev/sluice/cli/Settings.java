@@ -60,7 +60,7 @@ final class Settings {
           "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
-  /** Variables that the launcher or other commands read, and {@code sluice serve} ignores. */
+  /** Environment variables of the launcher or other commands, ignored by {@code sluice serve}. */
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
@@ -364,7 +364,7 @@ final class Settings {
       this.options = options;
     }
 
-    /** Returns the good values, by the options' keys. */
+    /** Returns the valid values, by the options' keys. */
     Map<String, Value> values() {
       return Map.copyOf(values);
     }

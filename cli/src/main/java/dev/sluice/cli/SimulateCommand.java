@@ -95,8 +95,8 @@ final class SimulateCommand extends ConsoleCommand {
       paramLabel = "NAME",
       split = ",",
       description =
-          "One of ${COMPLETION-CANDIDATES}; several with commas. If not given: time-bucket,"
-              + " leaky-bucket, gcra for one limit, and gcra for several limits.",
+          "One of ${COMPLETION-CANDIDATES}; separate several with commas. If not given:"
+              + " time-bucket, leaky-bucket and gcra; for several limits, only gcra.",
       completionCandidates = Names.class)
   private List<String> algorithms = List.of();
 

@@ -273,7 +273,8 @@ final class ExplainRuleCommandTest {
                     "20")
                 .out())
         .contains(
-            "cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt; replaces what the request \"r 1\" has reserved\n");
+            "cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt; replaces the"
+                + " reservation of the request \"r 1\"\n");
   }
 
   /** At Envoy's door it is asked about, and charged as its excess says. */

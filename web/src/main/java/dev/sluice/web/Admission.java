@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of charging a request: the request may pass, or is refused. A rule can give tokens
- * back if the response has a certain status. So after the response, call {@link #settle} or {@link
- * #leaveSpent} once: this call ends the admission. If a rule {@linkplain Rule.Builder#estimate
- * estimated} the cost, {@link #cost} sets the true cost. The true cost is charged when the
- * admission ends, or at once if the admission has ended.
+ * back if the response has a certain status. After the response, therefore, call {@link #settle} or
+ * {@link #leaveSpent} once: this call ends the admission. If a rule {@linkplain
+ * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost. The true cost is
+ * charged when the admission ends, or at once if the admission has ended.
  *
  * <p>Thread-safe.
  */
@@ -87,7 +87,7 @@ public final class Admission {
 
   /**
    * Returns whether tokens can be given back after the response, or a true cost can replace an
-   * estimate. If the result is true, call {@link #settle}, {@link #settleAsync} or {@link
+   * estimate. If this method returns true, call {@link #settle}, {@link #settleAsync} or {@link
    * #leaveSpent} when the request ends.
    *
    * @return false if the request was refused
@@ -97,7 +97,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost; then end the admission only after the response.
+   * Returns whether a rule estimated the cost; if so, end the admission only after the response.
    *
    * @return false if no cost was estimated
    */

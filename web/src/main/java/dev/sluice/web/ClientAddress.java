@@ -46,7 +46,7 @@ public final class ClientAddress {
   /**
    * Returns a resolver that finds the client behind a chain of trusted proxies.
    *
-   * @param header the header that all of the proxies write
+   * @param header the header that all trusted proxies write
    * @param trustedProxies the proxies' addresses or ranges of addresses, such as {@code
    *     10.0.0.0/8}; at least one
    * @return the resolver

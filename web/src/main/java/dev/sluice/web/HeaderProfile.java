@@ -77,7 +77,7 @@ public enum HeaderProfile {
   /**
    * Returns the headers of a response.
    *
-   * @param decision the decision on the request, of a batch or of one transaction
+   * @param decision the decision on the request, which is a batch or one transaction
    * @return names and values, in the order in which they should be written; empty if a disabled
    *     limit allowed the request
    */

@@ -285,7 +285,7 @@ public final class RequestLimiter implements AutoCloseable {
    * headers with the numbers after the settlement. Call this method after the admission has ended.
    * This method blocks, since it reads the buckets again.
    *
-   * @param admission how the request was admitted
+   * @param admission the result of {@link #admit} for the request
    * @return names and values; empty if only shadow rules estimated the cost, if the settlement
    *     failed, or if the buckets could not be read
    */

@@ -32,7 +32,7 @@ public final class RetryAdvice {
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
-  /** The quantities that model providers limit; each quantity has its own fields. */
+  /** The quantities that model providers limit; each quantity has its own header fields. */
   private static final List<String> OF_MODELS =
       List.of("requests", "tokens", "input-tokens", "output-tokens");
 

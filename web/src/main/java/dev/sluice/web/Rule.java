@@ -162,7 +162,7 @@ public final class Rule {
         .toList();
   }
 
-  /** Returns the statuses after which tokens stay spent; null if they always do. */
+  /** Returns the statuses after which tokens stay spent; null if tokens always stay spent. */
   @Nullable Predicate<Integer> counts() {
     return counted;
   }

@@ -95,8 +95,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets a hook for the responses to denied requests, which have the status 429. By default the
-   * prepared response is sent.
+   * Sets a hook for the responses to denied requests, which have the status 429. Without a hook,
+   * Sluice sends the response that it prepared.
    *
    * @param hook receives the decision, and the prepared response with its headers
    * @return this builder

@@ -82,7 +82,7 @@ public final class Rules {
   }
 
   /**
-   * Returns the limits that these rules need. All limits loaded later must contain them.
+   * Returns the limits that these rules need, and that all limits loaded later must contain.
    *
    * @param now the current limits; a limit that has a default now must also have a default later
    * @param onMissing what happens if one of the limits has no default
