@@ -51,7 +51,7 @@ final class LogOptions {
 
   @Option(
       names = "--strict",
-      description = "Ends at a line that cannot be parsed, instead of only counting such lines.")
+      description = "Stops at a line that cannot be parsed, instead of only counting such lines.")
   private boolean strict;
 
   @Option(

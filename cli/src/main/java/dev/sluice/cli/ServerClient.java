@@ -252,7 +252,7 @@ final class ServerClient {
    * @param applied whether the files, or the earlier generation, are now in force
    * @param active the hash of the generation in force
    * @param mistakes the mistakes in the files, safe to print
-   * @param changes what changed or would change, safe to print
+   * @param changes the changes to the limits that were made, or that a dry run shows, safe to print
    * @param effect in a dry run, how the changes would affect ids, safe to print; can be empty
    */
   record Reload(
