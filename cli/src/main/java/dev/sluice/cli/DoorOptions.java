@@ -334,7 +334,7 @@ final class DoorOptions {
         split = ",",
         description =
             "Trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and"
-                + " -Uri are used. Separate several ranges with commas.")
+                + " -Uri are used. Repeat the option, or separate ranges with commas.")
     private List<String> trustedProxies = new ArrayList<>();
 
     @Option(

@@ -95,7 +95,7 @@ final class SimulateCommand extends ConsoleCommand {
       paramLabel = "NAME",
       split = ",",
       description =
-          "One of ${COMPLETION-CANDIDATES}; separate several with commas. If not given:"
+          "One of ${COMPLETION-CANDIDATES}; separate several names with commas. If not given:"
               + " time-bucket, leaky-bucket and gcra; for several limits, only gcra.",
       completionCandidates = Names.class)
   private List<String> algorithms = List.of();

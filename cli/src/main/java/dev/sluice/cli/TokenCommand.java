@@ -51,7 +51,7 @@ final class TokenCommand extends CommandGroup {
         required = true,
         split = ",",
         paramLabel = "ROLE",
-        description = "A role: decide, read or admin. Separate several roles with commas.")
+        description = "A role: decide, read or admin. Repeat the option, or separate with commas.")
     private List<String> roles = List.of();
 
     @Option(
@@ -60,7 +60,7 @@ final class TokenCommand extends CommandGroup {
         paramLabel = "LIMIT",
         description =
             "A limit that the token can use, or a pattern such as 'Orders*'; all limits if not"
-                + " given. Separate several limits with commas.")
+                + " given. Repeat the option, or separate limits with commas.")
     private List<String> limits = List.of();
 
     @Override
