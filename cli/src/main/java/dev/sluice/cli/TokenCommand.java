@@ -51,7 +51,7 @@ final class TokenCommand extends CommandGroup {
         required = true,
         split = ",",
         paramLabel = "ROLE",
-        description = "A role: decide, read or admin. Repeat the option, or join roles with commas.")
+        description = "A role: decide, read or admin. Repeat the option or join roles with commas.")
     private List<String> roles = List.of();
 
     @Option(
