@@ -47,7 +47,7 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Looks like an IPv6 address: hexadecimal groups of any length, perhaps a zone. */
+    /** Matches texts like IPv6 addresses: hexadecimal groups of any length, perhaps a zone. */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -86,7 +86,7 @@ final class AcmeFormats {
 
     @Override
     public String canonical(String text, Strictness strictness) {
-      IdFormat.requireLength(text, "a domain, or the /32 or /64 of an IP address");
+      IdFormat.requireLength(text, "a domain, or the /32 or /64 range of an IP address");
       if (text.indexOf('/') >= 0) {
         return range(text, strictness);
       }
@@ -101,7 +101,7 @@ final class AcmeFormats {
           : domain.canonical(text, strictness);
     }
 
-    /** Returns a wildcard directly under a public suffix; throws for any other. */
+    /** Returns a wildcard directly under a public suffix; throws for any other wildcard. */
     private String wildcard(String below, Strictness strictness) {
       String name = WILDCARD + domain.canonical(below, strictness);
       if (!widened(name).equals(name)) {
@@ -193,9 +193,9 @@ final class AcmeFormats {
   }
 
   /**
-   * The format of a set of identifiers, separated by commas, in any order. The canonical form is
-   * the hash of the set. An id can also be the hash of a set, which contains no dot and so differs
-   * from every name.
+   * The format of a set of identifiers, separated by commas, in any order. The canonical form of an
+   * id is the hash of its set. An id can also be the hash of a set, which contains no dot and so
+   * differs from every name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
@@ -243,7 +243,7 @@ final class AcmeFormats {
         String domain = identifier.authorized().value();
         DnsNames.requireKnownSuffix(domain, name(), suffixes.get(), strictness);
       } else {
-        // Throws for reserved addresses.
+        // canonical() throws for reserved addresses.
         var unused = IdFormat.ipAddress().canonical(text, strictness);
       }
       return identifier;

@@ -59,7 +59,7 @@ public final class AcmeLimits {
   }
 
   /**
-   * Returns the catalogue of the nine names.
+   * Returns the catalogue of the nine limit names.
    *
    * @return the catalogue with which limit files are loaded
    */

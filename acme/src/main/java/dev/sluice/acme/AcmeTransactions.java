@@ -71,8 +71,8 @@ public final class AcmeTransactions {
 
   /**
    * Returns the transactions for a new order. The batch spends one token of the account. The batch
-   * also checks all limits that could later prevent the certificate. Spend the batch before the
-   * order is created. A renewal is exempt from the limits on orders and on domains.
+   * also checks all limits that could later prevent the certificate of this order. Spend the batch
+   * before the order is created. A renewal is exempt from the limits on orders and on domains.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
@@ -142,7 +142,7 @@ public final class AcmeTransactions {
 
   /**
    * Returns the transaction for a failed authorization: one token of the account's bucket for the
-   * identifier, if the bucket has a token. Spend the transaction after the failure.
+   * identifier, if the bucket has a token. Spend the transaction when the authorization fails.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the authorization failed
@@ -160,7 +160,7 @@ public final class AcmeTransactions {
 
   /**
    * Returns the transaction that counts a failed authorization for pausing. Spend the transaction
-   * after the failure. If the spend is denied, pause the account for this identifier.
+   * when the authorization fails. If the spend is denied, pause the account for this identifier.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the authorization failed

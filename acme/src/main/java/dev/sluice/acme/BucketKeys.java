@@ -13,10 +13,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. A transaction or an override with the same parts has the same key.
+ * in Redis. A transaction or an override made from the same parts uses the same bucket key.
  *
- * <p>Immutable and thread-safe. A part that is null, empty or 0 counts as missing. For a missing or
- * malformed part, the methods throw an {@link InvalidIdException} whose message names the part.
+ * <p>Immutable and thread-safe. A key part that is null, empty or 0 counts as missing. For a
+ * missing or malformed part, a method throws an {@link InvalidIdException} that names the part.
  */
 public final class BucketKeys {
 
@@ -53,7 +53,7 @@ public final class BucketKeys {
   /**
    * Returns a key {@code 2:ipv6RangeCIDR}.
    *
-   * @param address an IPv6 address in the range
+   * @param address an IPv6 address in the /48 range
    * @return the key of the address's /48 range
    * @throws InvalidIdException if the address is missing, or an IPv4 address
    */

@@ -76,7 +76,7 @@ final class DnsNames {
     }
     for (int i = 0; i < label.length(); i++) {
       char c = label.charAt(i);
-      // The conversion to lower case turns the Kelvin sign into a "k", so check the text before it.
+      // The text is checked before lower-casing, which would turn the Kelvin sign into a "k".
       boolean letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
       if (!letter && !(c >= '0' && c <= '9') && c != '-') {
         throw invalid(
@@ -118,7 +118,7 @@ final class DnsNames {
     return UTS46.nameToASCII(name, new StringBuilder(), new IDNA.Info()).toString();
   }
 
-  /** Throws for a name without a known public suffix; in strict mode, also for a suffix. */
+  /** Throws for a name without a known public suffix; in strict mode, also for an ICANN suffix. */
   static void requireKnownSuffix(
       String name, String what, PublicSuffixes suffixes, Strictness strictness) {
     if (!suffixes.knows(name)) {

@@ -13,11 +13,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An identifier in a certificate request: a DNS name, optionally with a wildcard ({@code
- * *.example.com}), or an IP address. Names sort before addresses. Two names, or two addresses, sort
- * by their text.
+ * *.example.com}), or an IP address. DNS names sort before IP addresses. Two names, or two
+ * addresses, sort by their text.
  *
- * <p>Immutable and thread-safe. Parsing an identifier does not check its public suffix. The id
- * formats check public suffixes.
+ * <p>Immutable and thread-safe. Parsing an identifier does not check its public suffix; the formats
+ * of limit ids do.
  */
 public final class Identifier implements Comparable<Identifier> {
 
@@ -103,8 +103,8 @@ public final class Identifier implements Comparable<Identifier> {
   }
 
   /**
-   * Returns the identifier for which a client must be authorized. For a wildcard name this is the
-   * name without {@code *.} (RFC 8555, section 7.1.4).
+   * Returns the identifier for which a client must be authorized. For a wildcard name, the result
+   * is the name without {@code *.} (RFC 8555, section 7.1.4).
    *
    * @return this identifier without its wildcard
    */

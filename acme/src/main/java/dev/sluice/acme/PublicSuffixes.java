@@ -61,8 +61,8 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Reads a list as <a href="https://publicsuffix.org/list/">publicsuffix.org</a> publishes it.
-   * Blocks on the file system.
+   * Reads a list in the format of <a href="https://publicsuffix.org/list/">publicsuffix.org</a>.
+   * This method blocks on the file system.
    *
    * @param file the file with the list
    * @return the parsed list
@@ -117,7 +117,7 @@ public final class PublicSuffixes {
   /**
    * Returns the time at which the list was published.
    *
-   * @return the time in the list
+   * @return the publication time that the list contains
    */
   public Instant publishedAt() {
     return publishedAt;
@@ -165,7 +165,7 @@ public final class PublicSuffixes {
     return all.suffixOf(name) != null;
   }
 
-  /** Returns whether a canonical name is a suffix of the ICANN part, such as {@code co.uk}. */
+  /** Returns whether a canonical name is in the list's ICANN section, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
     return name.equals(icann.suffixOf(name));
   }

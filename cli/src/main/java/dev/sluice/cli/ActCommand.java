@@ -140,7 +140,7 @@ final class ActCommand extends ConsoleCommand {
   private ActAnswer onServer(String url) {
     if (store != null || !files.none()) {
       throw new InputException(
-          "%s and --server contradict each other: a server has its own; remove one option"
+          "%s and --server contradict each other: a server has limits and a store; remove one"
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {
@@ -207,9 +207,9 @@ final class ActCommand extends ConsoleCommand {
 
   /**
    * A view of a store that never forgives a debt. A server remembers when it last forgave a
-   * bucket's debt, and forgives it at most once within the burst offset. This command ends after
-   * one operation, so it would forgive the debt at every run. Thread-safe; blocks if the wrapped
-   * store blocks.
+   * bucket's debt, and forgives it at most once within the burst offset. The command ends after one
+   * operation, so it would forgive a bucket's debt each time it runs. Thread-safe; blocks if the
+   * wrapped store blocks.
    */
   record UnforgivingStore(BucketStore store) implements BucketStore {
 

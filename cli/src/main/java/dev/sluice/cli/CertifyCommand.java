@@ -53,10 +53,10 @@ import picocli.CommandLine.Parameters;
       "For redis:// and rediss://, the token is the password for AUTH. Write the user into the"
           + " address: redis://app@host:6379.",
       "",
-      "The recorded vectors have their own clock, so only runs that begin with a full bucket and"
-          + " need no time can be replayed: of 2,760 steps, 981 with CL.THROTTLE, 774 with Envoy's"
-          + " protocol (which has no cost of 0), and with HTTP the steps whose burst is the burst"
-          + " of --limit: 98 steps for a burst of 10.",
+      "The recorded test vectors have their own clock, so the command replays only sequences that"
+          + " begin with a full bucket and need no time to pass. Of 2,760 steps, it replays 981"
+          + " with CL.THROTTLE and 774 with Envoy's protocol, which has no cost of 0. With HTTP, it"
+          + " replays the steps whose burst is the burst of --limit: 98 steps for a burst of 10.",
       "",
       "The command spends on new random ids (addresses in 10.0.0.0/8), for up to half a minute."
     },
@@ -146,8 +146,7 @@ final class CertifyCommand extends ConsoleCommand {
   }
 
   /**
-   * The code of a check. Returns a detail for the report, which can be empty; throws if the check
-   * fails.
+   * A check's code. Returns a detail for the report, which can be empty; throws if the check fails.
    */
   private interface Law {
     String holds() throws InterruptedException;
@@ -177,7 +176,7 @@ final class CertifyCommand extends ConsoleCommand {
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
           () -> tooMuch(asked));
-      check("waits are neither too short nor too long, and denials are free", () -> waits(asked));
+      check("waits are neither too short nor too long; denials cost no tokens", () -> waits(asked));
       check("a batch is all or nothing", () -> allOrNothing(asked));
     }
     boolean passed = checks.stream().noneMatch(one -> Boolean.FALSE.equals(one.passed));
@@ -377,7 +376,7 @@ final class CertifyCommand extends ConsoleCommand {
     }
     require(
         asked.spend(id, quota.burst(), quota).allowed(),
-        "after that denial, a cost of the whole burst was denied");
+        "after the denial of a cost above the burst, a cost equal to the burst was denied");
     return "";
   }
 

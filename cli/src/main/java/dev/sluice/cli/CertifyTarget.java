@@ -101,7 +101,7 @@ interface CertifyTarget extends AutoCloseable {
   }
 
   private static ExitException unreadable(String what) {
-    return new ExitException(Exit.BROKEN_INPUT, "the limiter's answer is " + what, null);
+    return new ExitException(Exit.BROKEN_INPUT, "unusable answer of the limiter: " + what, null);
   }
 
   private static ExitException away(Throwable e) {
@@ -203,7 +203,7 @@ interface CertifyTarget extends AutoCloseable {
         throw away(e);
       }
       if (reply == null || reply.size() != 5 || !reply.stream().allMatch(Long.class::isInstance)) {
-        throw unreadable("not an array of five integers");
+        throw unreadable("expected an array of five integers");
       }
       List<Long> numbers = reply.stream().map(Long.class::cast).toList();
       return new Answer(numbers.get(0) == 0, numbers.get(2), numbers.get(3), numbers.get(4));
@@ -333,7 +333,7 @@ interface CertifyTarget extends AutoCloseable {
       try {
         return RateLimitResponse.parseFrom(ByteBuffer.wrap(body, FRAME, body.length - FRAME));
       } catch (InvalidProtocolBufferException e) {
-        throw unreadable("not a RateLimitResponse");
+        throw unreadable("expected a RateLimitResponse");
       }
     }
 
@@ -341,13 +341,13 @@ interface CertifyTarget extends AutoCloseable {
     public Answer spend(String id, long cost, Quota quota) {
       RateLimitResponse response = ask(descriptor(id, quota).setHitsAddend(UInt64Value.of(cost)));
       if (response.getStatusesCount() != 1) {
-        throw unreadable("the number of statuses is not 1, the number of descriptors");
+        throw unreadable("expected one status for the one descriptor");
       }
       DescriptorStatus status = response.getStatuses(0);
       boolean allowed = status.getCode() == Code.OK;
       if (!status.hasCurrentLimit()) {
         throw unreadable(
-            "without a limit: the server must allow limits in descriptors (--rls-overrides allow)");
+            "found no limit; the server must allow limits in descriptors (--rls-overrides allow)");
       }
       Long seconds =
           status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : null;
@@ -393,7 +393,7 @@ interface CertifyTarget extends AutoCloseable {
           held = Quota.burst(burst).refill(1, Duration.ofNanos(first.resetInNanos()));
         } catch (IllegalArgumentException e) {
           throw unreadable(
-              "not possible for any limit: a burst of %s, and a reset in %s ns after one token"
+              "no limit can have a burst of %s and a reset in %s ns after one token was spent"
                   .formatted(burst, first.resetInNanos()));
         }
       }

@@ -77,8 +77,8 @@ final class CompletionCommand extends ConsoleCommand {
     /**
      * Adds a command's subcommands and options.
      *
-     * @param before the condition that the subcommand was not typed yet
-     * @param within the condition that the command was typed; empty for the root
+     * @param before a shell condition: no subcommand of the command was typed yet
+     * @param within a shell condition: the command was typed; empty for the root command
      */
     private void add(CommandLine command, String before, String within) {
       Map<String, CommandLine> subcommands = command.getSubcommands();

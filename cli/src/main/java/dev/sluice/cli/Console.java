@@ -17,8 +17,8 @@ import picocli.CommandLine.Option;
 import picocli.CommandLine.Spec;
 
 /**
- * The streams of a command. Standard output is buffered, and is only for results; messages for
- * people go to standard error. Not thread-safe.
+ * Standard input, output and error of a command. Standard output is buffered, and is only for
+ * results; messages for people go to standard error. Not thread-safe.
  */
 record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerminal) {
 
@@ -108,7 +108,7 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
 
     private static final OutputStream NOWHERE = OutputStream.nullOutputStream();
 
-    // Set before the command is called, like its options.
+    // This field is set before the command is called, as picocli sets the options.
     Console console = new Console(InputStream.nullInputStream(), NOWHERE, NOWHERE);
   }
 

@@ -38,7 +38,7 @@ import picocli.CommandLine.Parameters;
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
       "0:the whole configuration was converted",
-      "1:a part cannot be converted, or a file has mistakes (then no file is written)",
+      "1:some lines cannot be converted, or a file has mistakes (then no file is written)",
       "2:a file can't be read or written"
     },
     footerHeading = "%nExamples:%n",

@@ -18,7 +18,7 @@ import picocli.CommandLine.Parameters;
     name = "covering",
     description = {
       "Prints the ids that a certificate for these identifiers is charged to, sorted, one per line:"
-          + " of a name its registered domain (eTLD+1), of an IP address its /32 or /64.",
+          + " a DNS name's registered domain (eTLD+1), or an IP address's /32 or /64 range.",
       "",
       "Public suffixes come from both parts of the list, ICANN and PRIVATE."
     },

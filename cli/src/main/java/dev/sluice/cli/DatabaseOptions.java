@@ -29,8 +29,7 @@ final class DatabaseOptions {
       names = "--db",
       paramLabel = "URL",
       description =
-          "The database: postgresql://user@host:port/name or a JDBC URL. The variable SLUICE_DB if"
-              + " not given.",
+          "The database: postgresql://user@host:port/name or a JDBC URL; or set SLUICE_DB.",
       defaultValue = "${env:SLUICE_DB}")
   private @Nullable String url;
 
@@ -66,7 +65,7 @@ final class DatabaseOptions {
     String what =
         NO_SUCH_TABLE.equals(e.getSQLState())
             ? "make the table"
-            // The statements always fit a table of the same version, so the table is older.
+            // A missing column or a violated check shows that the table is from an older version.
             : OF_OLDER_TABLES.contains(String.valueOf(e.getSQLState()))
                 ? "bring the table up to date"
                 : null;

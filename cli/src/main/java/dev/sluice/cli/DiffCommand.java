@@ -66,7 +66,9 @@ final class DiffCommand extends ConsoleCommand {
     return exitCode && !changes.isEmpty() ? Exit.NO : Exit.DONE;
   }
 
-  /** Returns the limits, or null if the files have mistakes. Adds each mistake to the list. */
+  /**
+   * Returns the limits; if the files have mistakes, adds them to {@code mistakes} and returns null.
+   */
   private static @Nullable Limits load(Path given, List<Problem> mistakes) {
     LimitFileOptions files = new LimitFileOptions();
     RulesOption rules = new RulesOption();

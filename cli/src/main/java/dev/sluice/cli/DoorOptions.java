@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options for the server's doors: addresses, TLS, and clients. */
+/** The options for the server's listeners: addresses, TLS, and clients. */
 final class DoorOptions {
 
   static final String USUAL_HTTP = "127.0.0.1:8080";
@@ -88,7 +88,7 @@ final class DoorOptions {
               + " Only loopback can send requests that need the role admin, such as a reset.")
   private boolean open;
 
-  @Option(names = "--insecure", description = "The same as --plaintext and --open, with a warning.")
+  @Option(names = "--insecure", description = "Means --plaintext and --open, and prints a warning.")
   private boolean insecure;
 
   @Option(
@@ -131,7 +131,7 @@ final class DoorOptions {
               + " limit in sluice_rls_near_limit_total (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
+  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -185,7 +185,7 @@ final class DoorOptions {
     }
   }
 
-  /** Requires a different port for each door. The system's error would not name the option. */
+  /** Requires different ports: the operating system's error for a shared port names no option. */
   private boolean ownPorts() {
     Map<String, InetSocketAddress> doors = new LinkedHashMap<>();
     addDoor("--http", http, doors);
@@ -213,7 +213,7 @@ final class DoorOptions {
         doors.put(option, address);
       }
     } catch (InputException e) {
-      // Another check reports the wrong address.
+      // The check of this option reports the invalid address.
     }
   }
 
@@ -258,7 +258,7 @@ final class DoorOptions {
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
   /**
-   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} the
+   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} this
    * default is {@code ignore}, since a client that can choose its limit can refill a bucket.
    */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
@@ -321,7 +321,7 @@ final class DoorOptions {
     return Double.parseDouble(nearLimit);
   }
 
-  /** The options for clients of the HTTP door. */
+  /** The options for clients of the HTTP listener. */
   private static final class HttpOptions {
 
     private static final Pattern HOST = Pattern.compile("\\*|[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]");
@@ -333,7 +333,8 @@ final class DoorOptions {
         paramLabel = "RANGE",
         split = ",",
         description =
-            "Trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and -Uri are used. Repeatable, or with commas.")
+            "Trusted proxies, such as 10.0.0.0/8, whose headers X-Forwarded-For, -Method, -Host and"
+                + " -Uri are used. Repeat the option, or separate ranges with commas.")
     private List<String> trustedProxies = new ArrayList<>();
 
     @Option(
@@ -365,7 +366,7 @@ final class DoorOptions {
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
     private boolean requestLog;
 
-    /** Returns the checks of these options. Each throws for a wrong value. */
+    /** Returns the checks of these options. A check throws for a wrong value. */
     List<Supplier<?>> each() {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
@@ -407,7 +408,7 @@ final class DoorOptions {
     }
   }
 
-  /** Returns how the client's address is found, by the options of these names. */
+  /** Returns the resolver of the client's address for --proxy-header and --trusted-proxies. */
   static ClientAddress clientAddress(@Nullable String proxyHeader, List<String> trustedProxies) {
     String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
     ProxyHeader header =
@@ -433,7 +434,7 @@ final class DoorOptions {
     }
   }
 
-  /** The options that encrypt the connections of all doors. */
+  /** The TLS options, which apply to all listeners. */
   private static final class TlsOptions {
 
     private static final String CERTIFICATE = "--tls-certificate";
@@ -480,7 +481,7 @@ final class DoorOptions {
       return files;
     }
 
-    /** Returns the TLS files without reading any. */
+    /** Returns the TLS files without reading them; null without TLS. */
     @Nullable TlsFiles settings() {
       boolean required = isRequired();
       if (clientAuth != null && clientCa == null) {
@@ -523,7 +524,7 @@ final class DoorOptions {
     }
   }
 
-  /** The options for access control, the audit log, and kept changes. */
+  /** The options for access control, the audit log, and the file of changes made at run time. */
   static final class AccessOptions {
 
     private static final String UNLIMITED = "unlimited";
@@ -596,7 +597,6 @@ final class DoorOptions {
     /**
      * Returns the quota of requests per address, null for unlimited. Without tokens the default is
      * unlimited, since most addresses then belong to proxies, which send requests of many clients.
-     * clients.
      */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;

@@ -92,7 +92,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
       description = "An entry of the descriptor. Repeatable; the order counts.")
   private List<String> entries = new ArrayList<>();
 
-  @Option(names = "--hits", paramLabel = "N", description = "The hits of the descriptor (1).")
+  @Option(names = "--hits", paramLabel = "N", description = "The number of hits to charge (1).")
   private @Nullable Long hits;
 
   @Override
@@ -148,9 +148,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     return descriptor;
   }
 
-  /**
-   * Explains every reading of the request: applications differ, so forward-auth charges for each.
-   */
+  /** Explains every reading of the request, since forward-auth charges for each reading. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -160,7 +158,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     }
     if (hits != null || !domain.isEmpty()) {
       throw new InputException(
-          "%s requires --entry: only a descriptor has it"
+          "%s requires --entry, since it belongs to a descriptor"
               .formatted(hits != null ? "--hits" : "--domain"));
     }
     if (client != null && IpAddress.parse(client) == null) {
@@ -236,7 +234,8 @@ final class ExplainRuleCommand extends ConsoleCommand {
   }
 
   /**
-   * Formats a charge. The server skips a shadow charge with a mistake; then formats the mistake.
+   * Formats a charge, or the mistake in a shadow charge, since a server skips a charge with a
+   * mistake.
    */
   private String shown(RuleCharge charge, Limits limits) {
     try {
@@ -248,7 +247,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
       String call = charge.call() == null ? "" : SafeText.quote(charge.call());
       return charge.excess() == Excess.SETTLE
           ? shown(meant, charge.cost(hits()), Excess.DEBT)
-              + "; replaces what the request %s has reserved".formatted(call)
+              + "; replaces the reservation of the request %s".formatted(call)
           : shown(meant, charge.cost(hits()), charge.excess())
               + (call.isEmpty() ? "" : "; reserved for the request " + call);
     } catch (InvalidRequestException e) {
@@ -261,7 +260,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
 
   /**
    * Rejects a request whose cost is above the burst, unless the limit is in shadow. A descriptor
-   * with such a cost is denied instead.
+   * whose cost is above the burst is denied instead.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);

@@ -77,9 +77,9 @@ final class FitCommand extends ConsoleCommand {
       names = "--prefer",
       paramLabel = "WHAT",
       description =
-          "The measure of the best choice: worst, the fewest requests that a client can send in a"
-              + " minute (the default); burst, the smallest burst; rate, the lowest rate; or"
-              + " strict, the smallest burst + count, the most requests in any period.")
+          "What the best choice minimizes: worst (the default), the requests that a client can send"
+              + " in a minute; burst, the burst; rate, the rate; or strict, burst + count, the most"
+              + " requests in any period.")
   private String prefer = "worst";
 
   @Option(

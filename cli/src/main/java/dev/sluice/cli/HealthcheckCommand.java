@@ -31,10 +31,10 @@ import picocli.CommandLine.Option;
     name = "healthcheck",
     description = {
       "Requests GET /healthz from a server, with or without TLS, and exits with 0 if the server is"
-          + " alive. For the health check of a container.",
+          + " alive. Containers can run this command as their health check.",
       "",
       "The server's certificate is not verified, since nothing secret is sent. A server that"
-          + " requires a client certificate is alive if it asks for one."
+          + " requires a client certificate is alive if it asks for the certificate."
     },
     footerHeading = "%nExamples:%n",
     footer = {"  sluice healthcheck", "  sluice healthcheck --server https://127.0.0.1:8443"})

@@ -63,7 +63,7 @@ final class InputFiles {
     return opened(file);
   }
 
-  /** Opens a file. For a pipe, {@code available()} returns 0, since the usual method would fail. */
+  /** Opens a file. A pipe's {@code available()} returns 0, since the JDK's method would fail. */
   private static InputStream stream(Path file) throws IOException {
     InputStream in = Files.newInputStream(file);
     if (Files.isRegularFile(file)) {

@@ -38,7 +38,7 @@ final class KeyCommand extends ConsoleCommand {
 
   @Option(
       names = "--strict",
-      description = "Refuse an id that is not canonical, and special-purpose addresses.")
+      description = "Refuse non-canonical ids and special-purpose addresses.")
   private boolean strict;
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();

@@ -25,8 +25,8 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Option;
 
 /**
- * The options for limit files, shared by all commands. Each file can also contain sections of the
- * other kinds.
+ * The options for limit files, shared by all commands. A file of one kind, such as a file with
+ * overrides, can also contain sections of the other kinds.
  */
 final class LimitFileOptions {
 
@@ -55,7 +55,7 @@ final class LimitFileOptions {
     return load().catalogue();
   }
 
-  /** Loads the limits; without a file, the limits have only the bundled names. */
+  /** Loads the limits from the files; without a file, only the bundled limit names exist. */
   Limits load() {
     return none()
         ? Limits.builder(BundledNames.catalogue()).build()
@@ -131,7 +131,7 @@ final class LimitFileOptions {
     return files(strictness, List.of());
   }
 
-  /** Returns the files; each required limit must have a default. */
+  /** Returns the limit files, whose loading fails if a required limit has no default. */
   LimitFiles files(Strictness strictness, List<Requirement> required) {
     return files(strictness, required, new RulesOption());
   }
@@ -185,7 +185,7 @@ final class LimitFileOptions {
     }
 
     /**
-     * Returns the file, null if there is none.
+     * Returns the rule book's file; null if there is none.
      *
      * @throws InputException if the file cannot be read, or if a rule file is given without a file
      *     of limits
@@ -198,7 +198,7 @@ final class LimitFileOptions {
       return named;
     }
 
-    /** Returns the file without reading it. */
+    /** Returns the rule book's file without reading the file. */
     @Nullable Path named(LimitFileOptions limits) {
       if (rules != null && limits.limits() == null) {
         throw new InputException(
@@ -214,7 +214,7 @@ final class LimitFileOptions {
     @Option(
         names = "--tokens",
         paramLabel = "FILE",
-        description = "The hashes of tokens and names in certificates, with roles.")
+        description = "A file with the roles of token hashes and of names in certificates.")
     private @Nullable Path tokens;
 
     @Nullable Path file() {
@@ -259,10 +259,10 @@ final class LimitFileOptions {
     }
 
     /**
-     * A list contains overrides. A file with a section of limits or overrides counts as defaults. A
-     * file with only the section {@code names:} declares names. A file that starts with a field of
-     * rule books, such as {@code rules:}, is a rule book. A file that starts with {@code tokens:}
-     * or {@code certificates:} is a file of tokens.
+     * A file whose content is a YAML list contains overrides. A file with a section of limits or
+     * overrides counts as defaults. A file with only the section {@code names:} declares names. A
+     * file that starts with a field of rule books, such as {@code rules:}, is a rule book. A file
+     * that starts with {@code tokens:} or {@code certificates:} is a file of tokens.
      */
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
@@ -296,7 +296,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              // An item of a list of names.
+              // A YAML list of limit names has only lines that start with a hyphen.
               && top.stream().skip(1).allMatch(line -> line.startsWith("-"));
       return names ? NAMES : DEFAULTS;
     }

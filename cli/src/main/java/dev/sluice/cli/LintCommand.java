@@ -64,15 +64,15 @@ final class LintCommand extends ConsoleCommand {
 
   @Option(
       names = "--strict",
-      description = "Refuse ids that are not canonical, and special-purpose addresses.")
+      description = "Refuse non-canonical ids and special-purpose addresses.")
   private boolean strict;
 
   @Option(
       names = "--against",
       paramLabel = "FILE",
       description =
-          "The limits or names in force until now: warns of each limit whose bucket keys change,"
-              + " since all its buckets then start full. Repeatable.")
+          "A file with the limits or names in force until now. The command warns of each limit"
+              + " whose bucket keys change, since all its buckets then start full. Repeatable.")
   private List<Path> before = List.of();
 
   @Override
@@ -104,8 +104,8 @@ final class LintCommand extends ConsoleCommand {
   }
 
   /**
-   * Prints the most requests in any period for each default. A burst of 10 with 5 per minute is
-   * often read as "at most 10 a minute", but allows 15.
+   * Prints, for each default, the most requests that the limit allows in any period. A burst of 10
+   * with 5 per minute is often read as "at most 10 a minute", but allows 15.
    */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {

@@ -51,7 +51,7 @@ final class LogOptions {
 
   @Option(
       names = "--strict",
-      description = "Ends at a line that cannot be parsed, instead of only counting such lines.")
+      description = "Stops at a line that cannot be parsed, instead of only counting such lines.")
   private boolean strict;
 
   @Option(
@@ -63,7 +63,7 @@ final class LogOptions {
   @Option(
       names = "--window",
       paramLabel = "TIME",
-      description = "By how much time lines can be out of order (5s).")
+      description = "The longest time by which log lines can be out of order (5s).")
   private @Nullable String window;
 
   @Option(
@@ -239,7 +239,7 @@ final class LogOptions {
       return read.get();
     }
 
-    /** Returns the size in bytes; 0 if it is not known. */
+    /** Returns the log's size in bytes; 0 if the size is not known. */
     long size() {
       Path file = Path.of(name);
       try {

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The part of {@code sluice replay} that reads access logs: its options, and the run. */
+/** The options of {@code sluice replay} for access logs, and the code that replays the logs. */
 final class LogReplay {
 
   private static final Pattern SHARD = Pattern.compile("([0-9]{1,6})/([0-9]{1,6})");
@@ -275,7 +275,7 @@ final class LogReplay {
   }
 
   /**
-   * Returns the candidate. A candidate without names of its own uses the names of the limits in
+   * Returns the candidate. Candidate limits that declare no names use the names of the limits in
    * force.
    */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {

@@ -47,7 +47,7 @@ public final class Main {
 
   /** Runs one command and leaves the JVM with its exit code. */
   public static void main(String[] args) {
-    // Checked first, because with too few file descriptors no further class can be loaded.
+    // The open file limit is checked first: with too few file descriptors, no more classes load.
     if (args.length > 0 && args[0].equals("serve")) {
       OpenFileLimit.tooFew()
           .ifPresent(
@@ -103,7 +103,7 @@ public final class Main {
 
   /**
    * Returns the command line with only the commands that the arguments need. Reading the
-   * annotations of all commands would take most of the time of a short command.
+   * annotations of all commands would take most of a short command's run time.
    */
   static CommandLine commandLine(Console console, String... args) {
     CommandLine root = new CommandLine(new SluiceCommand());

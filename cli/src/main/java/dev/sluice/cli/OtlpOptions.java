@@ -110,13 +110,13 @@ final class OtlpOptions {
         return share;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports a text that is not a number.
+      // A text that is not a number is reported by the exception below.
     }
     throw new InputException(
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /** Returns the resource attributes in OpenTelemetry's variables, which platforms set. */
+  /** Returns the resource attributes in OpenTelemetry's environment variables, if these are set. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =

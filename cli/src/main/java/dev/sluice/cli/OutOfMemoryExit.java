@@ -22,7 +22,7 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * Ends the process with {@link Exit#OUT_OF_MEMORY} and one line on standard error when memory runs
- * out. The objects for this line and for the exit are allocated beforehand. Thread-safe.
+ * out. The objects for writing the line and for exiting are allocated at startup. Thread-safe.
  */
 final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
 
@@ -53,12 +53,12 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
     Runtime.getRuntime().removeShutdownHook(hook);
   }
 
-  // The fence only keeps the JIT from removing the allocation.
+  // The fence only keeps the JIT compiler from removing the allocation below.
   @SuppressWarnings("ReachabilityFenceUsage")
   private void watch() {
     try {
       while (true) {
-        // Keeps the JIT from removing the allocation.
+        // The fence keeps the JIT from removing this allocation.
         Reference.reachabilityFence(new byte[CANARY_BYTES]);
         TimeUnit.MILLISECONDS.sleep(CANARY_EVERY_MILLIS);
       }
@@ -89,7 +89,7 @@ final class OutOfMemoryExit implements Thread.UncaughtExceptionHandler {
       try {
         Runtime.getRuntime().halt(Exit.OUT_OF_MEMORY); // exit() would need memory for hooks
       } catch (OutOfMemoryError e) {
-        // Tries again; otherwise the process would stay alive without serving requests.
+        // halt() is called again, since the process must not stay alive without serving requests.
       }
     }
   }

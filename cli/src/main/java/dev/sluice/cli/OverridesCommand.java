@@ -105,7 +105,7 @@ final class OverridesCommand extends CommandGroup {
     @Option(
         names = "--all",
         description =
-            "Also print the columns author, until and enabled, and a table's disabled rows.")
+            "Also print the columns author, until and enabled, and the table's disabled rows.")
     private boolean all;
 
     @Override
@@ -227,7 +227,7 @@ final class OverridesCommand extends CommandGroup {
 
     @Option(
         names = "--strict",
-        description = "Refuse ids that are not canonical, and special-purpose addresses.")
+        description = "Refuse non-canonical ids and special-purpose addresses.")
     private boolean strict;
 
     @Option(
@@ -321,7 +321,7 @@ final class OverridesCommand extends CommandGroup {
 
     @Option(
         names = "--strict",
-        description = "Refuse an id that is not canonical, and special-purpose addresses.")
+        description = "Refuse non-canonical ids and special-purpose addresses.")
     private boolean strict;
 
     @Option(
@@ -344,7 +344,7 @@ final class OverridesCommand extends CommandGroup {
               "%s %s%s%n",
               written.added() == 1 ? "added" : "replaced",
               made.name().bucketKey(id),
-              written.disabled() == 1 ? "; it is still disabled, see sluice overrides enable" : "");
+              written.disabled() == 1 ? "; disabled as before, see sluice overrides enable" : "");
       return Exit.DONE;
     }
 
@@ -420,7 +420,7 @@ final class OverridesCommand extends CommandGroup {
 
   @Command(
       name = "list",
-      description = "Prints the overrides that are in force on a running server, one a line.",
+      description = "Prints the overrides that are in force on a running server, one per line.",
       footerHeading = "%nExample:%n",
       footer = "  sluice overrides list --limit ApiCallsPerKey --server http://127.0.0.1:8080")
   private static final class ListOverrides extends ListCommand {
@@ -501,7 +501,7 @@ final class OverridesCommand extends CommandGroup {
     }
   }
 
-  /** The options for the quotas of an override: three for a single quota, or one per quota. */
+  /** Options for one quota (burst, count, period) or for several quotas (one option per quota). */
   private static final class QuotaOptions {
 
     @Spec(Spec.Target.MIXEE)

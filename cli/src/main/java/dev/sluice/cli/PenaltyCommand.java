@@ -18,7 +18,7 @@ import picocli.CommandLine.Option;
     description = {
       "Empties the bucket of one id on a running server until a given time.",
       "",
-      "Until then, every cost above 0 is denied on every port. No restart is needed."
+      "Until the penalty ends, every cost above 0 is denied on every port. No restart is needed."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -111,7 +111,7 @@ final class PenaltyCommand extends CommandGroup {
 
   @Command(
       name = "list",
-      description = "Prints the penalties in force on a running server, one a line.",
+      description = "Prints the penalties in force on a running server, one per line.",
       footerHeading = "%nExample:%n",
       footer = "  sluice penalty list --server http://127.0.0.1:8080")
   private static final class ListPenalties extends ListCommand {

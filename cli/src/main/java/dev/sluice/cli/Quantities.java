@@ -23,7 +23,7 @@ final class Quantities {
 
   /**
    * Formats a duration for people, in a form that limit files accept: {@code 1m}, {@code 1h30m},
-   * {@code 24h}, and {@code 7d} from two days on.
+   * {@code 24h}, and {@code 7d} for two or more whole days.
    */
   static String brief(Duration duration) {
     long hours = duration.toHours();

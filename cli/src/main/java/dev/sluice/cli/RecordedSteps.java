@@ -39,7 +39,7 @@ final class RecordedSteps {
   private RecordedSteps() {}
 
   /**
-   * A spend, and the recorded decision.
+   * A spend and the decision that was recorded for it.
    *
    * @param retry the wait until the same cost is allowed, in emission intervals; 0 if no wait helps
    * @param reset the time until the bucket is full, in emission intervals
@@ -49,7 +49,7 @@ final class RecordedSteps {
   /** Spends of one bucket at one moment; the bucket is full at first. */
   record Run(long burst, List<Step> steps) {}
 
-  /** The recording: the number of operations, and the runs of spends that can be replayed. */
+  /** The recording: the number of operations, and the sequences of spends that can be replayed. */
   record Recording(int acts, List<Run> runs) {}
 
   /** The state of a bucket while the recording is read. */

@@ -92,8 +92,8 @@ final class ReloadCommand extends ConsoleCommand {
         arity = "0..1",
         paramLabel = "GENERATION",
         description =
-            "The hash of the generation, as in GET /v1/limits. If not given, the generation before"
-                + " the current one.")
+            "The hash of the limits' generation to restore, as in GET /v1/limits. If not given, the"
+                + " generation before the current one.")
     private @Nullable String generation;
 
     @Option(

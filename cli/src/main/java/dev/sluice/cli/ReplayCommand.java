@@ -210,7 +210,7 @@ final class ReplayCommand extends ConsoleCommand {
       this.limits = limits;
     }
 
-    /** Replays all lines. At a broken line, prints the decisions before it, then throws. */
+    /** Replays all lines. At a broken line, prints the decisions of earlier lines, then throws. */
     void run(ByteLines lines, String source, Console console) {
       try {
         while (lines.next(console::flush)) {

@@ -54,11 +54,12 @@ import picocli.CommandLine.Spec;
     description = {
       "Serves decisions over HTTP, gRPC and the Redis protocol.",
       "",
-      "Without limit files, the server has sample limits. It watches its files: a good change"
-          + " applies to all buckets at once; a change with mistakes is only reported.",
+      "Without limit files, the server has sample limits. The server watches its files: a good"
+          + " change applies to all buckets at once; a change with mistakes is only reported.",
       "",
-      "Each option can also be in the file of --config, without the hyphens, or in a variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag takes precedence over a"
-          + " variable, and a variable over the file."
+      "Each option can also be in the file of --config, without the hyphens, or in an environment"
+          + " variable: SLUICE_SNAPSHOT_INTERVAL for --snapshot-interval. A flag takes precedence"
+          + " over a variable, and a variable over the file."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -124,8 +125,8 @@ final class ServeCommand extends ConsoleCommand {
       names = "--limits-on-request",
       description =
           "Read changed limit files and rules only on sluice reload or SIGHUP, so that sluice"
-              + " reload --dry-run can show the changes before. If not given, changes apply within"
-              + " a second.")
+              + " reload --dry-run can show the changes before they apply. If not given, changes"
+              + " apply within a second.")
   private boolean limitsOnRequest;
 
   @Option(
@@ -147,7 +148,7 @@ final class ServeCommand extends ConsoleCommand {
       paramLabel = "FORM",
       defaultValue = HASH,
       description =
-          "The denial log's ids: hash, with --token-key-file's key, or show (${DEFAULT-VALUE}).")
+          "Ids in the denial log: hash (keyed by --token-key-file) or show (${DEFAULT-VALUE}).")
   private String denialLogIds = HASH;
 
   @Mixin private OtlpOptions otlp = new OtlpOptions();
@@ -187,7 +188,7 @@ final class ServeCommand extends ConsoleCommand {
     } catch (InputException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
-    // Added before the line "listening on": a signal after that line must stop the server cleanly.
+    // The hook is set before the line "listening on": a signal after this line must stop cleanly.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
     boolean ignoresHangUp = SighupReload.run(service::reload);
     log.say(
@@ -199,7 +200,7 @@ final class ServeCommand extends ConsoleCommand {
                 files.none()
                     ? "sample limits"
                     : limitsOnRequest
-                        ? "limit files read on request"
+                        ? "reloading limit files on request"
                         : "watching the limit files"));
     if (ignoresHangUp) { // printed after the line "listening on", which programs read first
       log.warn(
@@ -424,8 +425,8 @@ final class ServeCommand extends ConsoleCommand {
 
     /**
      * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started
-     * with SIGHUP ignored, for example by nohup. The JVM then keeps ignoring SIGHUP, and the task
-     * never runs.
+     * with SIGHUP ignored, for example by nohup. A JVM that was started in this way keeps ignoring
+     * SIGHUP, and never runs the task.
      */
     static boolean run(Runnable task) {
       try {
@@ -474,7 +475,7 @@ final class ServeCommand extends ConsoleCommand {
         names = "--log-format",
         paramLabel = "FORMAT",
         defaultValue = "text",
-        description = "The format: text, or json with one object per line (${DEFAULT-VALUE}).")
+        description = "Log format: text, or json with one object per line (${DEFAULT-VALUE}).")
     private String format = "text";
 
     private LogFormat parsed() {
@@ -506,7 +507,7 @@ final class ServeCommand extends ConsoleCommand {
       say(console, line, Level.INFO);
     }
 
-    /** Prints a warning for people. In a JSON log, the warning has the level WARN. */
+    /** Prints a warning for people; in a JSON log, as an event with the level WARN. */
     void warn(Console console, String line) {
       say(console, line, Level.WARN);
     }
@@ -547,7 +548,7 @@ final class ServeCommand extends ConsoleCommand {
       return broken.equals(LAST_GOOD);
     }
 
-    /** Returns the settings of the copy, or null without {@code --limits-copy}. */
+    /** Returns the settings of the limits' copy, or null without {@code --limits-copy}. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }

@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * A client of a running server. Each request blocks until its response or a time-out. A request
  * throws an {@link InputException} if the server refuses it, and an {@link ExitException} if the
- * server sends no response, or one that cannot be parsed.
+ * server sends no response, or a response that cannot be parsed.
  */
 final class ServerClient {
 
@@ -128,7 +128,7 @@ final class ServerClient {
         return uri;
       }
     } catch (URISyntaxException e) {
-      // The message below omits the text, since the text may contain a password.
+      // The message below omits the invalid URL, since the URL may contain a password.
     }
     throw new InputException("--server: expected http://host:port, such as http://127.0.0.1:8080");
   }
@@ -136,7 +136,7 @@ final class ServerClient {
   /**
    * Sends one operation.
    *
-   * @param cost null for the default
+   * @param cost the number of tokens; null for the operation's default
    * @param upTo whether a spend takes as many tokens as the bucket has, up to the cost
    */
   ActAnswer ask(Act act, String limit, String id, @Nullable Long cost, boolean upTo) {
@@ -176,8 +176,8 @@ final class ServerClient {
    * Sets the override or the penalty of an id of a limit, and returns the response as JSON.
    *
    * @param path the path of the resource, without limit and id
-   * @param force whether the server is allowed to lower the current setting
-   * @throws ExitException if the current setting would be lowered without {@code force}, or the
+   * @param force whether the server is allowed to lower the current override or penalty
+   * @throws ExitException if the override or penalty would be lowered without {@code force}, or the
    *     server sent no response
    */
   String put(String path, String limit, String id, Map<String, Object> fields, boolean force) {
@@ -227,7 +227,9 @@ final class ServerClient {
     return page.get("next") instanceof String next ? next : "";
   }
 
-  /** Returns the path for an id. The id is in the query, since a path cannot contain every id. */
+  /**
+   * Returns the path and query for an id. The id is in the query: a path cannot contain every id.
+   */
   private static String path(String path, String limit, String id) {
     return path + "/" + encoded(limit) + "?id=" + encoded(id);
   }
@@ -250,8 +252,8 @@ final class ServerClient {
    * @param applied whether the files, or the earlier generation, are now in force
    * @param active the hash of the generation in force
    * @param mistakes the mistakes in the files, safe to print
-   * @param changes what changed or would change, safe to print
-   * @param effect the effect of the changes on ids, from a dry run, safe to print; can be empty
+   * @param changes the changes to the limits that were made, or that a dry run shows, safe to print
+   * @param effect in a dry run, how the changes would affect ids, safe to print; can be empty
    */
   record Reload(
       boolean applied,
@@ -261,13 +263,13 @@ final class ServerClient {
       List<String> changes,
       String effect) {}
 
-  /** Makes the server read its files. */
+  /** Makes the server reload its limit files. */
   Reload reload(boolean dryRun) {
     return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
   }
 
   /**
-   * Restores an earlier generation.
+   * Restores an earlier generation of the limits.
    *
    * @param generation the hash of the generation; null for the generation before the current one
    */
@@ -559,8 +561,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns why TLS failed. An alert from the server is about the client's certificate. Other
-   * failures are about the server's certificate, or a server without TLS.
+   * Returns why TLS failed. An alert from the server is about the client's certificate. All other
+   * TLS failures are about the server's certificate, or a server without TLS.
    */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());

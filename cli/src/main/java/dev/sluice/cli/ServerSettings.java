@@ -81,7 +81,7 @@ final class ServerSettings {
     }
   }
 
-  /** Sets the setting of one id, and prints it. */
+  /** Sets the override or penalty of one id, and prints the new setting. */
   abstract static class SetCommand extends OfOneId {
 
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
@@ -91,8 +91,8 @@ final class ServerSettings {
         names = "--author",
         paramLabel = "NAME",
         description =
-            "Who sets it. If the request has a token or a client certificate, the server stores the"
-                + " name of the token or certificate instead.")
+            "Who makes the change. If the request has a token or a client certificate, the server"
+                + " stores the name of the token or certificate instead.")
     private @Nullable String author;
 
     SetCommand(String path) {
@@ -120,7 +120,7 @@ final class ServerSettings {
     }
   }
 
-  /** Removes the setting of one id. */
+  /** Removes the override or penalty of one id. */
   abstract static class RemoveCommand extends OfOneId {
 
     RemoveCommand(String path) {

@@ -51,7 +51,7 @@ final class Settings {
 
   static final String OUTCOME = "the configuration has mistakes; nothing was started";
 
-  /** Variables with secrets, which are never flags. */
+  /** Environment variables for secrets; secrets are never passed as flags. */
   static final List<String> SECRETS =
       List.of(
           "SLUICE_STORE_PASSWORD",
@@ -60,12 +60,13 @@ final class Settings {
           "SLUICE_OTLP_HEADERS",
           "SLUICE_TOKEN_KEY");
 
-  /** Variables that the launcher or other commands read, and {@code sluice serve} ignores. */
+  /** Environment variables of the launcher or other commands, ignored by {@code sluice serve}. */
   private static final Set<String> OF_OTHERS = Set.of("SLUICE_OPTS", "SLUICE_DB", "SLUICE_TOKEN");
 
   /**
-   * Matches variables that are never settings. Kubernetes sets some of these variables in each
-   * container for a service whose name starts with "sluice"; Sluice's tests set other variables.
+   * Matches names of variables that are never settings. Kubernetes sets some of these variables in
+   * each container for a service whose name starts with "sluice"; Sluice's tests set other
+   * variables.
    */
   private static final Pattern FOREIGN =
       Pattern.compile(
@@ -116,7 +117,7 @@ final class Settings {
     return PREFIX + key(option).toUpperCase(Locale.ROOT).replace('-', '_');
   }
 
-  /** Returns the key of the option that a variable would set, even if there is no such option. */
+  /** Returns the option key for an environment variable, even if no option has this key. */
   static String keyOfVariable(String variable) {
     return variable.startsWith(PREFIX)
         ? variable.substring(PREFIX.length()).toLowerCase(Locale.ROOT).replace('_', '-')
@@ -251,7 +252,7 @@ final class Settings {
     return Stream.of(text.split(",", -1)).map(String::strip).filter(one -> !one.isEmpty()).toList();
   }
 
-  /** Returns a variable's value. An empty variable counts as unset, as compose files expect. */
+  /** Returns an environment variable's value; an empty value means unset, as in Docker Compose. */
   private static @Nullable String value(Map<String, String> environment, String name) {
     String value = environment.get(name);
     return value == null || value.isEmpty() ? null : value;
@@ -316,12 +317,12 @@ final class Settings {
     return setting != null && setting.values().equals(List.of("true"));
   }
 
-  /** Returns the variables with secrets that are set. */
+  /** Returns the environment variables for secrets that are set. */
   List<String> secrets() {
     return secrets;
   }
 
-  /** Whether the password of a store or database comes from a file or variable. */
+  /** Whether the password of a store or database comes from a file or an environment variable. */
   boolean passwordIsApart(String key) {
     return switch (key) {
       case "store" -> has("--store-password-file") || secrets.contains("SLUICE_STORE_PASSWORD");
@@ -346,7 +347,7 @@ final class Settings {
   private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
     /**
-     * One value of the file.
+     * The value of one option in the file.
      *
      * @param texts the values as on the command line
      * @param place {@code file:line:column}
@@ -363,7 +364,7 @@ final class Settings {
       this.options = options;
     }
 
-    /** Returns the good values, by the options' keys. */
+    /** Returns the valid values, by the options' keys. */
     Map<String, Value> values() {
       return Map.copyOf(values);
     }
@@ -414,7 +415,7 @@ final class Settings {
             key,
             name.equals("config")
                 ? "`config` is not allowed in a file; give --config, or set SLUICE_CONFIG"
-                : "`%s` is a flag only".formatted(name));
+                : "`%s` is not allowed in a file, only as a flag".formatted(name));
       } else if (options.containsKey(ofVariable)) {
         problems.mistake(
             key,
@@ -446,7 +447,7 @@ final class Settings {
 
     private static String expected(OptionSpec option) {
       return option.isMultiValue()
-          ? "a list of %s, or one".formatted(option.paramLabel())
+          ? "a list of %1$s, or one %1$s".formatted(option.paramLabel())
           : "a value: " + option.paramLabel();
     }
   }

@@ -44,7 +44,7 @@ import picocli.CommandLine.Spec;
 @Command(
     name = "simulate",
     description = {
-      "Sends the same requests to several algorithms or limits, on a virtual clock, and compares.",
+      "Compares algorithms or limits: sends the same requests to each, on a virtual clock.",
       "",
       "--traffic names a kind of traffic, with settings after a colon. Repeatable:",
       "  steady       each client sends at even intervals    rate=30/1m",
@@ -95,8 +95,8 @@ final class SimulateCommand extends ConsoleCommand {
       paramLabel = "NAME",
       split = ",",
       description =
-          "One of ${COMPLETION-CANDIDATES}; several with commas. If not given: time-bucket,"
-              + " leaky-bucket, gcra for one limit, and gcra for several limits.",
+          "One of ${COMPLETION-CANDIDATES}; separate several names with commas. If not given:"
+              + " time-bucket, leaky-bucket and gcra; for several limits, only gcra.",
       completionCandidates = Names.class)
   private List<String> algorithms = List.of();
 
@@ -342,7 +342,7 @@ final class SimulateCommand extends ConsoleCommand {
     @Option(
         names = "--drip-buckets",
         paramLabel = "N",
-        description = "The most buckets that one run of the drip process drains (all).")
+        description = "The most buckets that the drip process drains each time it runs (all).")
     private @Nullable Integer buckets;
 
     @Option(
@@ -420,7 +420,7 @@ final class SimulateCommand extends ConsoleCommand {
     @Option(
         names = "--names",
         paramLabel = "FILE",
-        description = "A file that declares names: number, id format, message.")
+        description = "A file that declares limit names, each with number, id format, message.")
     private @Nullable Path names;
 
     List<Quota> quotas(String usual) {
@@ -436,7 +436,7 @@ final class SimulateCommand extends ConsoleCommand {
         throw new InputException(
             "--limits: no --limit names a limit of "
                 + file
-                + ", expected one such as --limit LoginsPerIPAddress");
+                + ", expected an option such as --limit LoginsPerIPAddress");
       }
       if (names != null && file == null) {
         throw new InputException("--names requires --limits, the file that uses the names");
@@ -488,8 +488,8 @@ final class SimulateCommand extends ConsoleCommand {
   }
 
   /**
-   * A line on a terminal that shows the progress of a long run, and is removed at the end. Nothing
-   * is printed if standard error is not a terminal, or if the run is short. Not thread-safe.
+   * A line on a terminal that shows the progress of a long run, and is removed at the end. The line
+   * is not printed if standard error is not a terminal, or if the run is short. Not thread-safe.
    */
   static final class ProgressLine {
 

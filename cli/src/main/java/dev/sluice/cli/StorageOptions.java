@@ -85,7 +85,7 @@ final class StorageOptions {
         "The outcome of a check or spend when the store can't decide: fail (an error, the default), allow, deny, local:N (decided in memory with a share of 1/N of the limit, for N"
             + " processes), or local:auto[,N] (N is the number of servers seen in the store; a server that"
             + " has not seen them denies, or uses N).",
-        "LIMIT= before a rule restricts it to that limit. Repeatable."
+        "LIMIT= before a rule restricts the rule to that limit. Repeatable."
       })
   private List<String> onFailure = List.of();
 
@@ -110,7 +110,7 @@ final class StorageOptions {
         readyWithoutStore);
   }
 
-  /** Returns the checks of these options. Each throws for a wrong value, and reads no file. */
+  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
   List<Supplier<?>> each(Map<String, String> environment) {
     List<Supplier<?>> checks = new ArrayList<>(eachRule());
     checks.addAll(
@@ -126,7 +126,7 @@ final class StorageOptions {
     return passwords.access(store);
   }
 
-  /** Returns the key that signs reservation tokens; a random one if none is given. */
+  /** Returns the key that signs reservation tokens; a random key if no key is given. */
   TokenKey tokenKey() {
     String secret = InputFiles.secret(TOKEN_KEY, tokenKey, "SLUICE_TOKEN_KEY");
     try {
@@ -317,8 +317,8 @@ final class StorageOptions {
     }
 
     /**
-     * Rejects an option whose password the store does not use. A variable is not rejected, since it
-     * can be set for another command.
+     * Rejects an option whose password the store does not use. An environment variable is not
+     * rejected, since it can be meant for another command.
      */
     private static void refuse(
         String option, @Nullable Path file, boolean useless, String address) {

@@ -51,7 +51,7 @@ final class TokenCommand extends CommandGroup {
         required = true,
         split = ",",
         paramLabel = "ROLE",
-        description = "A role of the token: decide, read or admin. Repeatable, or with commas.")
+        description = "A role: decide, read or admin. Repeat the option or join roles with commas.")
     private List<String> roles = List.of();
 
     @Option(
@@ -60,7 +60,7 @@ final class TokenCommand extends CommandGroup {
         paramLabel = "LIMIT",
         description =
             "A limit that the token can use, or a pattern such as 'Orders*'; all limits if not"
-                + " given. Repeatable, or with commas.")
+                + " given. Repeat the option, or separate limits with commas.")
     private List<String> limits = List.of();
 
     @Override

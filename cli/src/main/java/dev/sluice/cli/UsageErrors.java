@@ -119,7 +119,7 @@ final class UsageErrors {
     return null;
   }
 
-  /** Returns the message for options that exclude each other; picocli's message lists them. */
+  /** Returns the message for mutually exclusive options; picocli's message lists the options. */
   private static String exclusive(String message, CommandSpec command) {
     for (ArgGroupSpec group : command.argGroups()) {
       List<ArgSpec> found =

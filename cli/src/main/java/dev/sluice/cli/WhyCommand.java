@@ -85,8 +85,8 @@ final class WhyCommand extends ConsoleCommand {
       names = "--at",
       paramLabel = "TIME",
       description =
-          "Shows the requests up to this time, such as 2026-11-26T10:31:00Z, and a few later ones."
-              + " If not given, shows the last requests up to the last denial.")
+          "Shows the requests up to this time, such as 2026-11-26T10:31:00Z, and a few later"
+              + " requests. If not given, shows the last requests up to the last denial.")
   private @Nullable String at;
 
   @Option(

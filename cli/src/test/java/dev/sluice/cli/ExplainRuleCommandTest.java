@@ -273,7 +273,8 @@ final class ExplainRuleCommandTest {
                     "20")
                 .out())
         .contains(
-            "cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt; replaces what the request \"r 1\" has reserved\n");
+            "cost 20: burst 10, then 5 per 1m; the cost is above the burst: debt; replaces the"
+                + " reservation of the request \"r 1\"\n");
   }
 
   /** At Envoy's door it is asked about, and charged as its excess says. */
@@ -303,7 +304,8 @@ final class ExplainRuleCommandTest {
     for (String option : List.of("--hits", "--domain")) {
       Cli request = explain("POST", "/login", option, "0");
       assertThat(request.err())
-          .isEqualTo("sluice: %s requires --entry: only a descriptor has it\n".formatted(option));
+          .isEqualTo(
+              "sluice: %s requires --entry, since it belongs to a descriptor\n".formatted(option));
       assertThat(request.code()).isEqualTo(Exit.BROKEN_INPUT);
     }
     assertThat(explain("--domain", "", "--entry", "user=ann").code()).isEqualTo(Exit.BROKEN_INPUT);

@@ -42,7 +42,7 @@ final class OverridesTableCommandsTest {
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(add("CertificatesPerDomain", "example.com").err())
-        .isEqualTo("replaced 5:example.com; it is still disabled, see sluice overrides enable\n");
+        .isEqualTo("replaced 5:example.com; disabled as before, see sluice overrides enable\n");
     assertThat(dump().out()).isEqualTo(HEADER);
 
     assertThat(on("enable", "CertificatesPerDomain", "EXAMPLE.com").code()).isEqualTo(Exit.DONE);

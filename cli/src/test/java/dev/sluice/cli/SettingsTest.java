@@ -234,7 +234,7 @@ final class SettingsTest {
             "SLUICE_STROE: unknown variable; did you mean \"SLUICE_STORE\"?",
             file + ":1:1: unknown option \"htp\"; did you mean \"http\"?",
             file + ":2:6: found nothing, expected a value: ADDR",
-            file + ":3:7: found a map, expected a list of NAME, or one",
+            file + ":3:7: found a map, expected a list of NAME, or one NAME",
             file + ":4:14: found \"yes\", expected true or false",
             file + ":6:1: found http twice, first at " + file + ":5:1",
             file
@@ -486,8 +486,8 @@ final class SettingsTest {
     assertThat(settings(flags("--config", file.toString()), Map.of()).mistakes())
         .containsExactly(
             file + ":1:1: `config` is not allowed in a file; give --config, or set SLUICE_CONFIG",
-            file + ":2:1: `print-config` is a flag only",
-            file + ":3:1: `help` is a flag only");
+            file + ":2:1: `print-config` is not allowed in a file, only as a flag",
+            file + ":3:1: `help` is not allowed in a file, only as a flag");
   }
 
   /** A server, to see that all three really reach it. */

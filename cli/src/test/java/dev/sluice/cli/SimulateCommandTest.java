@@ -208,7 +208,7 @@ final class SimulateCommandTest {
         "--drip-stall=1h+2562047h | --drip-stall: found a stall from PT1H for PT2562047H, expected a start >= 0 and a length > 0, each at most 10 years",
         "--drip-stall=1h+1h --algorithm=gcra | --drip-stall requires leaky-bucket in --algorithm: no other algorithm has a drip",
         "--drip-buckets=3 --algorithm=gcra,sliding-log | --drip-buckets requires leaky-bucket in --algorithm",
-        "--limits=limits.yml | --limits: no --limit names a limit of limits.yml, expected one such as --limit LoginsPerIPAddress",
+        "--limits=limits.yml | --limits: no --limit names a limit of limits.yml, expected an option such as --limit LoginsPerIPAddress",
         "--limits=limits.yml --limit=9/1m | --limits: no --limit names a limit of limits.yml",
         "--names=names.yml | --names requires --limits, the file that uses the names",
         "--report=/ | --report: /: found a directory, expected a file",

@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of charging a request: the request may pass, or is refused. A rule can give tokens
- * back if the response has a certain status. So after the response, call {@link #settle} or {@link
- * #leaveSpent} once: this call ends the admission. If a rule {@linkplain Rule.Builder#estimate
- * estimated} the cost, {@link #cost} sets the true cost. The true cost is charged when the
- * admission ends, or at once if the admission has ended.
+ * back if the response has a certain status. After the response, therefore, call {@link #settle} or
+ * {@link #leaveSpent} once: this call ends the admission. If a rule {@linkplain
+ * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost. The true cost is
+ * charged when the admission ends, or at once if the admission has ended.
  *
  * <p>Thread-safe.
  */
@@ -87,7 +87,7 @@ public final class Admission {
 
   /**
    * Returns whether tokens can be given back after the response, or a true cost can replace an
-   * estimate. If the result is true, call {@link #settle}, {@link #settleAsync} or {@link
+   * estimate. If this method returns true, call {@link #settle}, {@link #settleAsync} or {@link
    * #leaveSpent} when the request ends.
    *
    * @return false if the request was refused
@@ -97,7 +97,7 @@ public final class Admission {
   }
 
   /**
-   * Returns whether a rule estimated the cost. If yes, end the admission only after the response.
+   * Returns whether a rule estimated the cost; if so, end the admission only after the response.
    *
    * @return false if no cost was estimated
    */
@@ -107,7 +107,7 @@ public final class Admission {
 
   /**
    * Returns transactions of cost 0 that read the buckets with an estimated cost, without buckets of
-   * shadow rules. The list is empty if the settlement failed.
+   * shadow rules. The returned list is empty if the settlement failed.
    */
   List<Transaction> readsAfter() {
     return open.stream()
@@ -122,8 +122,8 @@ public final class Admission {
   /**
    * Sets the true cost for the rules that estimated the cost. If this method is called several
    * times before the admission ends, the last cost is charged. If this method is first called after
-   * the admission has ended, the cost of the first call is charged at once, without blocking. If
-   * this method is never called, the estimate stays spent.
+   * the admission has ended, the cost of the first call is charged at once, without blocking. If no
+   * cost is set, the estimate stays spent.
    *
    * @param tokens the number of tokens that the request cost
    * @throws IllegalArgumentException if the cost is below 1, for example because a model's usage
@@ -146,7 +146,7 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Records the end of the request; returns null if the admission has ended before. */
+  /** Records the end of the request; returns null if the admission has already ended. */
   private synchronized @Nullable Ending end(@Nullable Integer status) {
     if (ending != null) {
       return null;

@@ -32,12 +32,12 @@ import org.jspecify.annotations.Nullable;
  * none. When the outcome of the work is known, such as the status of a response or the exception of
  * a method, some tokens can be given back, and estimated costs can be replaced with true costs.
  *
- * <p>A bucket is charged once. If two rules charge the same bucket, the higher cost is charged, and
- * the tokens are given back only if neither rule counts the outcome. If a rule estimates the cost,
- * the highest true or fixed cost is finally charged. If two transactions on one bucket have
- * different quotas, the batch prefers a quota to no quota, a quota supplied by the application to a
- * quota of the limits, and a lower quota to a higher quota. If the application supplied several
- * quotas, the batch uses the lowest quota of each period, for at most {@value
+ * <p>A batch charges each bucket once. If two rules charge the same bucket, the higher cost is
+ * charged, and the tokens are given back only if neither rule counts the outcome. If a rule
+ * estimates the cost, the highest true or fixed cost is finally charged. If two transactions on one
+ * bucket have different quotas, the batch prefers a quota to no quota, a quota supplied by the
+ * application to a quota of the limits, and a lower quota to a higher quota. If the application
+ * supplied several quotas, the batch uses the lowest quota of each period, for at most {@value
  * Quota#MOST_OF_A_LIMIT} periods.
  *
  * <p>One thread adds the transactions; other threads can call the other methods. The first call

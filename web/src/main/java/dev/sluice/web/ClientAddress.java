@@ -46,7 +46,7 @@ public final class ClientAddress {
   /**
    * Returns a resolver that finds the client behind a chain of trusted proxies.
    *
-   * @param header the header that all of the proxies write
+   * @param header the header that all trusted proxies write
    * @param trustedProxies the proxies' addresses or ranges of addresses, such as {@code
    *     10.0.0.0/8}; at least one
    * @return the resolver
@@ -94,9 +94,9 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, but only if trusted proxies send the address. This
-   * method is for a server that proxies ask for decisions: a proxy's own address would stand for
-   * all clients of the proxy.
+   * Returns the client's address, not grouped, but only if trusted proxies send the address. Use
+   * this method in a server whose callers are proxies: a proxy's own address would stand for all
+   * clients of the proxy.
    *
    * @param request the request
    * @return the address; null if the connection does not come from a trusted proxy, or if a proxy

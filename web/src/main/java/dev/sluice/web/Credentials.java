@@ -6,10 +6,10 @@ import java.util.Locale;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Reads an Authorization header's scheme, in any case, and credentials, in linear time. */
+/** Splits an Authorization header into scheme and credentials, in linear time. */
 final class Credentials {
 
-  /** What some application accepts as a space, for a character class. */
+  /** The characters that some application accepts as a space, for a character class of a regex. */
   static final String BLANK = "\\s\\p{Cntrl}\u0085\u00a0";
 
   private static final Pattern FORM =

@@ -11,7 +11,7 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
-/** Decodes the escapes of URLs and cookies. Takes time linear in the text. */
+/** Decodes the escapes of URLs and cookies. Takes time linear in the text's length. */
 final class Escapes {
 
   private static final Pattern RUN = Pattern.compile("(?:%[0-9A-Fa-f]{2})+");
@@ -19,7 +19,7 @@ final class Escapes {
 
   private Escapes() {}
 
-  /** Decodes percent escapes of UTF-8, keeping plus signs; null for a malformed one. */
+  /** Decodes percent escapes of UTF-8, keeping plus signs; null for a malformed escape. */
   static @Nullable String decoded(String text) {
     return percent(text, false, true);
   }
@@ -58,7 +58,7 @@ final class Escapes {
     return decoded == null ? text : decoded;
   }
 
-  /** Decodes percent escapes; an unescaped character beyond ASCII is a byte of UTF-8. */
+  /** Decodes percent escapes; an unescaped character beyond ASCII stands for its UTF-8 bytes. */
   private static @Nullable String percent(String text, boolean plusIsSpace, boolean strict) {
     if (text.chars().allMatch(c -> c != '%' && c < 0x80 && !(plusIsSpace && c == '+'))) {
       return text; // nearly all texts contain no escape

@@ -12,8 +12,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The family of rate limit headers in a response. Every profile adds {@code Retry-After} to a
  * denial, and {@code RateLimit-Degraded} with the value {@code local}, {@code allow} or {@code
- * deny} if a failure rule decided in place of the store. With the values {@code allow} and {@code
- * deny}, the response has no other rate limit field, since the remaining tokens are unknown.
+ * deny} if a failure rule decided in place of the store. With {@code RateLimit-Degraded: allow} or
+ * {@code deny}, the response has no other rate limit field, since the remaining tokens are unknown.
  *
  * <p>A profile converts a decision to header names and values, to be <em>set</em> (not added) on a
  * response. Headers never contain an id.
@@ -77,7 +77,7 @@ public enum HeaderProfile {
   /**
    * Returns the headers of a response.
    *
-   * @param decision the decision on the request, of a batch or of one transaction
+   * @param decision the decision on the request, which is a batch or one transaction
    * @return names and values, in the order in which they should be written; empty if a disabled
    *     limit allowed the request
    */

@@ -72,7 +72,7 @@ public final class PathPattern {
    * Returns this pattern for paths {@linkplain RequestFacts#as in lower case}; the texts of the
    * pattern are converted to lower case too.
    *
-   * @return a pattern with the same variables
+   * @return a pattern for lower-case paths, with the same variables
    */
   public PathPattern ignoringCase() {
     List<String> lower = segments.stream().map(one -> isVariable(one) ? one : folded(one)).toList();

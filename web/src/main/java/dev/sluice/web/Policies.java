@@ -35,8 +35,8 @@ final class Policies {
   /**
    * Returns the decision on each policy by its name; if a limit was checked for several ids, the
    * strictest decision. A limit with several quotas has one policy per quota. The policy of the
-   * longest period has the limit's name. The name of any other policy is the limit's name, a slash
-   * and the period, since a field must not contain a name twice. No limit name contains a slash.
+   * longest period has the limit's name. A policy of a shorter period is named {@code
+   * limit/period}, since a field must not contain a name twice. No limit name contains a slash.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
@@ -123,8 +123,8 @@ final class Policies {
   }
 
   /**
-   * Returns the wait of a policy with jitter. The policy with the longest wait returns the value of
-   * {@code Retry-After}. Each other policy has its own jitter, so that its wait must be cut to
+   * Returns the wait of a policy with jitter. The policy with the longest wait has the wait of
+   * {@code Retry-After}. A policy with a shorter wait has its own jitter, so its wait is cut to
    * {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {

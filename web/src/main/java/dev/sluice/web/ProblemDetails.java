@@ -82,7 +82,7 @@ public final class ProblemDetails {
   }
 
   /**
-   * Returns the body of a 400, for a request without the data for the id of a limit.
+   * Returns the body of a 400, for a request without a usable value for the id of a limit.
    *
    * @param detail what is missing or unusable, for the client
    * @return JSON

@@ -12,7 +12,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The application's function that supplies the quotas of a request.
  *
- * @param mayBlock whether the application's function can block, since it returns no stage
+ * @param mayBlock true for a function that returns no {@code CompletionStage}, since it can block
  * @param function returns a stage with the quotas, or with null if the limit's own quotas apply
  */
 record QuotaSource(

@@ -6,7 +6,8 @@ import java.util.Objects;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The application's hook for the response to a refused request. Thread-safe; does not block.
+ * The application's hook for the response to a refused request. A hook must be thread-safe, and
+ * must not block.
  *
  * <p>The hook is not called for shadow rules, which refuse no request. If the hook throws an
  * exception, or returns null or an invalid response, the client receives the prepared response, and

@@ -71,7 +71,7 @@ public final class RequestFacts {
       };
     }
 
-    /** Returns how a query is decoded: Express keeps bytes that are not UTF-8. */
+    /** Returns how a query is decoded: Express does not decode escapes that are not UTF-8. */
     QueryString.Decoding ofQuery() {
       return switch (this) {
         case PERCENT -> Escapes::decoded;
@@ -224,7 +224,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading with the path and the method that a rule compares with its own.
+   * Returns this reading with the path and the method in the form that a rule compares.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
    * @param methodOverride whether the method is the override, not the request's own method
@@ -244,7 +244,7 @@ public final class RequestFacts {
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; nearly always one
+   * @return the distinct results; nearly always a single result
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
     T own = value.apply(this);
@@ -262,12 +262,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value for each reading of the request and each way of decoding it. This method is
+   * Computes a value for each reading of the request and each way of decoding it. Use this method
    * for values that do not depend on a rule's paths and methods.
    *
    * @param value computes the value
    * @param <T> the value's type
-   * @return the different results; only one if {@code value} uses no ambiguous part of the request
+   * @return the distinct results; a single one if {@code value} uses no ambiguous part of a request
    * @throws UnusableRequestException if the request has too many interpretations
    */
   public <T> List<T> inEachReading(Function<RequestFacts, T> value) {
@@ -291,7 +291,7 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** Returns cookies of similar names, and those after a comma, ASP.NET's separator. */
+  /** Returns cookies with similar names, and cookies after a comma, which ASP.NET splits at. */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -338,7 +338,9 @@ public final class RequestFacts {
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
-  /** Normalizes as PHP, qs and ASP.NET do: without case, brackets, or a zero byte's rest. */
+  /**
+   * Normalizes names as PHP, qs and ASP.NET do: drops case, brackets, and all after a zero byte.
+   */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
@@ -376,7 +378,7 @@ public final class RequestFacts {
    * prefixes of these values.
    *
    * @param name the header's name, in any case
-   * @param text a value or a prefix of a value
+   * @param text a header's value or a prefix of this value
    * @return the text; in an {@code Authorization}, the scheme is in the case of {@code Bearer}
    */
   public static String comparable(String name, String text) {
@@ -414,8 +416,8 @@ public final class RequestFacts {
 
   /**
    * Returns the first segment of each path of the request, both unchanged and in lower case. A
-   * pattern whose {@linkplain PathPattern#leadingSegment() leading segment} is not one of these
-   * segments does not match the request.
+   * pattern whose {@linkplain PathPattern#leadingSegment() leading segment} is not among the
+   * returned segments does not match the request.
    *
    * @return the different segments; empty for the path {@code /}
    */
@@ -440,7 +442,7 @@ public final class RequestFacts {
     return address;
   }
 
-  /** Returns the address of the client's group; null if the connection has no address. */
+  /** Returns the lowest address of the client's range; null if the connection has no address. */
   @Nullable IpAddress groupedAddress() {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);

@@ -106,9 +106,9 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Charges a request without blocking. To stop waiting, cancel the future of the stage. A
-   * cancellation before the charge is sent to the store prevents the charge; after a later
-   * cancellation, the tokens stay spent.
+   * Charges a request without blocking. To stop waiting, cancel the returned stage's {@code
+   * toCompletableFuture()}. A cancellation before the charge is sent to the store prevents the
+   * charge; after a later cancellation, the tokens stay spent.
    *
    * @param request the request
    * @return see {@link #admit}
@@ -251,7 +251,7 @@ public final class RequestLimiter implements AutoCloseable {
     throw failure;
   }
 
-  /** Logs a failure; tells the observer of one to supply a quota. */
+  /** Logs a failure; also tells the observer if the application failed to supply a quota. */
   private void reportFailed(String what, RuntimeException failure) {
     log.failed(what, failure);
     if (failure instanceof QuotaFailedException e) {
@@ -283,9 +283,9 @@ public final class RequestLimiter implements AutoCloseable {
   /**
    * Returns the trailers of the response to a request whose cost was estimated: the rate limit
    * headers with the numbers after the settlement. Call this method after the admission has ended.
-   * Blocks, since the buckets are read again.
+   * This method blocks, since it reads the buckets again.
    *
-   * @param admission how the request was admitted
+   * @param admission the result of {@link #admit} for the request
    * @return names and values; empty if only shadow rules estimated the cost, if the settlement
    *     failed, or if the buckets could not be read
    */

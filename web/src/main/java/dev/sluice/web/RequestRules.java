@@ -16,8 +16,8 @@ public interface RequestRules {
    *
    * @param request the request
    * @param client finds the client's address
-   * @param limits the current limits; if the limits contain rules, these are used instead of this
-   *     object
+   * @param limits the current limits; if the limits contain rules, these rules are used instead of
+   *     this object
    * @return the charges; {@link Charges#NONE} if no rule matches the request
    * @throws UnusableRequestException if the request lacks a value that a rule needs
    * @throws dev.sluice.limit.InvalidRequestException.UnknownLimitException for an unknown limit
@@ -36,7 +36,7 @@ public interface RequestRules {
    *
    * @param denied whether a rule denies the request, independently of limits
    * @param enforced the transactions to charge together, all or none, each on a different bucket
-   * @param trials the transactions of shadow rules, to charge separately after the enforced ones
+   * @param trials the transactions of shadow rules, to charge separately after {@code enforced}
    */
   record Charges(boolean denied, List<Transaction> enforced, List<Transaction> trials) {
 

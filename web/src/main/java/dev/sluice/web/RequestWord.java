@@ -32,7 +32,7 @@ public final class RequestWord {
   /**
    * Reads a word.
    *
-   * @param word the word, as described above
+   * @param word the word, in one of the forms that the class comment lists
    * @return the source of the id
    * @throws IllegalArgumentException if the word names no source
    */

@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  * Finds out from a response how long a client should wait before its next request, for clients that
  * respect the limits of other servers.
  *
- * <p>These fields are read: {@code Retry-After}, the {@code RateLimit} field of the IETF's draft,
- * the three fields of older versions of this draft, the {@code X-RateLimit} fields of GitHub,
- * throttled, Envoy and Kong, and the fields of OpenAI, Anthropic and other model providers. Fields
- * come from an untrusted server: an invalid field is ignored. Stateless and thread-safe.
+ * <p>This class reads these header fields: {@code Retry-After}, the {@code RateLimit} field of the
+ * IETF's draft, the three fields of older versions of this draft, the {@code X-RateLimit} fields of
+ * GitHub, throttled, Envoy and Kong, and the fields of OpenAI, Anthropic and other model providers.
+ * Fields come from an untrusted server: an invalid field is ignored. Stateless and thread-safe.
  */
 public final class RetryAdvice {
 
@@ -32,7 +32,7 @@ public final class RetryAdvice {
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 
-  /** The quantities that model providers limit; each quantity has its own fields. */
+  /** The quantities that model providers limit; each quantity has its own header fields. */
   private static final List<String> OF_MODELS =
       List.of("requests", "tokens", "input-tokens", "output-tokens");
 
@@ -144,13 +144,13 @@ public final class RetryAdvice {
       try {
         return LocalDateTime.parse(value, form).toInstant(ZoneOffset.UTC);
       } catch (DateTimeException e) {
-        // The date can have the next format.
+        // The loop tries the next date format.
       }
     }
     return null;
   }
 
-  /** Returns the value of a field; an empty text if the field has different values. */
+  /** Returns a header field's value; an empty text if the field has several different values. */
   private static String one(Function<String, List<String>> fields, String name) {
     List<String> values = fields.apply(name);
     boolean same = values.stream().distinct().count() == 1;

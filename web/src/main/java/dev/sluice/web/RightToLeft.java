@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * the first address that is not a trusted proxy.
  */
 
-/** Iterates over a list header from its last line and element on, as far as needed. */
+/** Iterates over the elements of a list header from the last element to the first. */
 final class RightToLeft {
 
   private final List<String> lines;

@@ -162,7 +162,7 @@ public final class Rule {
         .toList();
   }
 
-  /** Returns the statuses after which tokens stay spent; null if they always do. */
+  /** Returns the statuses after which tokens stay spent; null if tokens always stay spent. */
   @Nullable Predicate<Integer> counts() {
     return counted;
   }
@@ -212,7 +212,7 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. If the application supplies a limit's quota, the
-   * limit needs no default. But if the limit has a default now, the rule requires the default,
+   * limit needs no default. If the limit has a default now, however, the rule requires the default,
    * since the application can rely on it.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
@@ -227,7 +227,7 @@ public final class Rule {
     return where;
   }
 
-  /** Returns the methods, the paths, the limits and the cost. */
+  /** Returns a description of the rule: its methods, paths, limits and cost. */
   @Override
   public String toString() {
     String from = methods.isEmpty() ? "" : String.join(" or ", new TreeSet<>(methods)) + " ";
@@ -321,8 +321,8 @@ public final class Rule {
     /**
      * Sets whether the rule also applies to a request's method override: the header {@code
      * X-HTTP-Method-Override}, {@code X-HTTP-Method} or {@code X-Method-Override}, or the query
-     * parameter {@code _method}. The default is true. Set false for applications that ignore method
-     * overrides. A {@code _method} in a form is ignored, since the body is not read.
+     * parameter {@code _method}. Pass false if the application ignores method overrides; the
+     * default is true. A {@code _method} in a form is ignored, since the body is not read.
      *
      * @param honored false if the application certainly ignores method overrides
      * @return this builder
@@ -334,7 +334,7 @@ public final class Rule {
     }
 
     /**
-     * Ignores the case of paths, for applications that ignore case. Otherwise a rule on {@code
+     * Ignores the case of paths, for applications that ignore case. By default, a rule on {@code
      * /login} does not limit {@code /LOGIN}. Paths are converted to lower case by Unicode's simple
      * folding, so path variables in ids are in lower case too.
      *
@@ -380,8 +380,8 @@ public final class Rule {
 
     /**
      * Adds a limit that the application declares, and whose quota the application supplies; see
-     * {@link #limit(String, Function, VaryBy...)}. If the current limits do not contain this limit,
-     * the function must not return null.
+     * {@link #limit(String, Function, VaryBy...)}. If the current limits do not contain the added
+     * limit, the function must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
@@ -403,7 +403,7 @@ public final class Rule {
      *
      * <p>If the function or its stage fails, or supplies null although the limit has no default,
      * the request is refused with a 500, and counted in {@code ratelimits_quota_failures_total}. A
-     * filter waits for the stage without a bound, so give the stage a time-out.
+     * filter waits for the returned stage without a bound, so give the stage a time-out.
      *
      * @param name the limit's name
      * @param quota returns a stage with the quota, or with null if the limit's own quota applies;
@@ -607,8 +607,8 @@ public final class Rule {
 
     /**
      * Counts all outcomes except some: the cost is spent at once, and given back only if the
-     * response has one of the given statuses. This method replaces {@link #countOnly}, and is
-     * stricter: an unexpected status is counted.
+     * response has one of the given statuses. This method is stricter than {@link #countOnly}, and
+     * replaces its statuses: an unexpected status is counted.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
      * @return this builder
@@ -644,8 +644,8 @@ public final class Rule {
 
     /**
      * Makes the rule a trial: the rule spends from separate buckets, and its decisions are counted
-     * and logged. A trial never refuses a request, takes no tokens from other rules, and sets no
-     * header.
+     * and logged. A trial rule never refuses a request, takes no tokens from other rules, and sets
+     * no header.
      *
      * @return this builder
      */

@@ -57,8 +57,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
   /**
    * Sets the rules that are a part of the limits, such as a rule book from a file, instead of
-   * single rules added with {@link #rule}. These rules were checked against the limits when the
-   * rules were read, and are replaced together with the limits.
+   * single rules added with {@link #rule}. Rules in the limits were checked when the limits were
+   * loaded, and are replaced together with the limits.
    *
    * @param all the rules
    * @return this builder
@@ -95,8 +95,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   }
 
   /**
-   * Sets a hook for the responses to denied requests, which have the status 429. By default the
-   * prepared response is sent.
+   * Sets a hook for the responses to denied requests, which have the status 429. Without a hook,
+   * Sluice sends the response that it prepared.
    *
    * @param hook receives the decision, and the prepared response with its headers
    * @return this builder
@@ -110,7 +110,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
   /**
    * Sets a hook for the responses to requests that are refused with another status than 429: a 400
    * for a request that cannot be charged, a 500 if the application supplied no quota, a 503 if the
-   * store failed. By default the prepared response is sent.
+   * store failed. Without a hook, Sluice sends the response that it prepared.
    *
    * @param hook receives the prepared response with its headers
    * @return this builder

@@ -82,10 +82,9 @@ public final class Rules {
   }
 
   /**
-   * Returns the limits that these rules need, to be required of all later limits.
+   * Returns the limits that these rules need, and that all limits loaded later must contain.
    *
-   * @param now the current limits; if a limit of these rules has a default now, the default is
-   *     required
+   * @param now the current limits; a limit that has a default now must also have a default later
    * @param onMissing what happens if one of the limits has no default
    * @return the different requirements
    */

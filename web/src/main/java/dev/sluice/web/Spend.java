@@ -24,9 +24,9 @@ import org.jspecify.annotations.Nullable;
  * A limit from which a rule spends. Immutable.
  *
  * @param limit the limit's name
- * @param declared the limit, if the application declares it
+ * @param declared the limit that the application declares; null if it declares no limit
  * @param id the sources of the parts of the id
- * @param quota the application's function for the quotas; null if the quotas are in the limits
+ * @param quota the application's function for the quotas; null to use the quotas of the limits
  */
 record Spend(
     String limit, @Nullable LimitName declared, List<VaryBy> id, @Nullable QuotaSource quota) {
@@ -52,7 +52,7 @@ record Spend(
     return known != null && limits.hasDefault(known);
   }
 
-  /** Checks everything that does not depend on a request. */
+  /** Checks all parts of this spend that do not depend on a request. */
   LimitName check(Catalogue catalogue) {
     if (declared != null) {
       catalogue.requireNoClash(declared);
@@ -96,7 +96,7 @@ record Spend(
   /**
    * Returns the transaction for an id.
    *
-   * @param supplied the quotas that the application has supplied; null if the quotas are in the
+   * @param supplied the quotas that the application has supplied; null to use the quotas of the
    *     limits
    */
   Transaction transaction(

@@ -60,7 +60,7 @@ public final class VaryBy {
   /**
    * Varies by the client's address, which the filter's {@link ClientAddress} finds and groups.
    *
-   * @return a source; for IPv6 its value is the lowest address of the group
+   * @return a source that uses the address as the id; for IPv6, the lowest address of the group
    */
   public static VaryBy clientAddress() {
     return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())));
@@ -71,7 +71,7 @@ public final class VaryBy {
    * address skips the limit.
    *
    * @param bits the number of bits in the prefix, 1 to 128
-   * @return a source with values such as {@code 2001:db8::/48}
+   * @return a source whose ids are ranges such as {@code 2001:db8::/48}
    * @throws IllegalArgumentException if the number is out of range
    */
   public static VaryBy clientIpv6Range(int bits) {
@@ -93,13 +93,13 @@ public final class VaryBy {
    * is ignored. If the value is an IP address with a port, the port is ignored.
    *
    * @param name the header's name
-   * @return a source with the header's value
+   * @return a source that uses the header's value as the id
    * @throws IllegalArgumentException if HTTP does not allow the name
    */
   public static VaryBy header(String name) {
     if (!Refusal.HEADER_NAME.matcher(Objects.requireNonNull(name, "name")).matches()) {
       throw new IllegalArgumentException(
-          "header: found the name %s, expected one such as X-Api-Key"
+          "header: found the name %s, expected a name such as X-Api-Key"
               .formatted(SafeText.quote(name)));
     }
     return of(
@@ -115,7 +115,7 @@ public final class VaryBy {
    * charged once for each way in which applications decode the value.
    *
    * @param name the cookie's name
-   * @return a source with the cookie's value
+   * @return a source that uses the cookie's value as the id
    */
   public static VaryBy cookie(String name) {
     return of("the cookie " + name, (facts, variables) -> facts.cookies(name));
@@ -127,7 +127,7 @@ public final class VaryBy {
    * differ.
    *
    * @param name the parameter's name
-   * @return a source with the parameter's value
+   * @return a source that uses the parameter's value as the id
    */
   public static VaryBy queryParameter(String name) {
     return of("the query parameter " + name, (facts, variables) -> facts.parameters(name));
@@ -137,7 +137,7 @@ public final class VaryBy {
    * Varies by a variable of the rule's path pattern.
    *
    * @param name the variable's name, without braces
-   * @return a source with the variable's value
+   * @return a source that uses the variable's value as the id
    */
   public static VaryBy pathVariable(String name) {
     return new VaryBy(
@@ -150,9 +150,9 @@ public final class VaryBy {
   }
 
   /**
-   * Varies by the logged-in user. Place the filter after the filter that authenticates.
+   * Varies by the logged-in user. Place the limiter's filter after the authentication filter.
    *
-   * @return a source with the name of the request's principal
+   * @return a source that uses the name of the request's principal as the id
    */
   public static VaryBy principal() {
     return of("the principal", (facts, variables) -> one(facts.request().user()));
@@ -163,7 +163,7 @@ public final class VaryBy {
    * client that requests random paths creates a new bucket with each request. Use this source only
    * if the rule has exact paths, and also limit by {@link #clientAddress}.
    *
-   * @return a source with the path without empty segments
+   * @return a source that uses the path, without empty segments, as the id
    */
   public static VaryBy path() {
     return of("the path", (facts, variables) -> List.of(facts.pathText()));
@@ -172,7 +172,7 @@ public final class VaryBy {
   /**
    * Varies by the request's method.
    *
-   * @return a source with the method in upper case
+   * @return a source that uses the method, in upper case, as the id
    */
   public static VaryBy method() {
     return of("the method", METHOD);
@@ -182,7 +182,7 @@ public final class VaryBy {
    * Uses one bucket for all requests.
    *
    * @param id the bucket's id
-   * @return a source that has this id for every request
+   * @return a source that uses the given id for every request
    */
   public static VaryBy constant(String id) {
     return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
@@ -194,7 +194,7 @@ public final class VaryBy {
    * @param what a description of the value for the error message if the value is missing, such as
    *     "the tenant"
    * @param function returns the value, or null if the request has none; must be thread-safe
-   * @return a source with the function's value
+   * @return a source that uses the function's value as the id
    */
   public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
     return of(what, (facts, variables) -> one(function.apply(facts.request())));
@@ -242,7 +242,7 @@ public final class VaryBy {
   }
 
   /**
-   * Returns the value of a request.
+   * Returns this source's value in a request.
    *
    * @param facts the request
    * @param variables the values of the path variables, by name

@@ -105,7 +105,7 @@ public interface WebRequest {
    * @param type the framework's type
    * @param <T> the framework's type
    * @return the framework's request
-   * @throws IllegalArgumentException if this request belongs to another framework
+   * @throws IllegalArgumentException if the framework's request has another type
    */
   default <T> T unwrap(Class<T> type) {
     throw new IllegalArgumentException(

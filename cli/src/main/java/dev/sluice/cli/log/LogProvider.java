@@ -67,7 +67,7 @@ public final class LogProvider implements SLF4JServiceProvider {
   }
 
   /**
-   * A logger that writes events from a lowest level on to standard error, each in one write.
+   * A logger that writes events at or above a level to standard error, each event in one write.
    * Thread-safe.
    */
   static final class LineLogger extends LegacyAbstractLogger implements LoggingEventAware {
@@ -83,7 +83,7 @@ public final class LogProvider implements SLF4JServiceProvider {
             // log each attempt to connect.
             "io.lettuce",
             Level.ERROR,
-            // Clients can cause these warnings at will; the server logs a summary instead.
+            // Any client can cause the warnings of Armeria; the server logs a summary instead.
             "com.linecorp.armeria.internal.common.AbstractHttp2ConnectionHandler",
             Level.ERROR,
             "com.linecorp.armeria.server.HttpServerHandler",
