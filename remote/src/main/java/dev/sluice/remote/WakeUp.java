@@ -39,8 +39,8 @@ final class WakeUp {
   /**
    * Creates a wake-up that has not begun.
    *
-   * @param requests the requests whose callers are woken if the requests are done
-   * @param after runs once, when no caller is left to wake, on the thread that finds this out
+   * @param requests the requests whose callers are woken, if the requests are done
+   * @param after runs once, on the thread that finds no caller left to wake
    */
   WakeUp(List<Request> requests, Runnable after) {
     this.requests = requests;

@@ -117,7 +117,7 @@ public record RuleMatch(
    * withhold the response.
    */
   public enum Excess {
-    /** The request is denied and nothing is charged. This is the default. */
+    /** The request is denied and nothing is charged. {@code REJECT} is the default. */
     REJECT,
     /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,

@@ -337,7 +337,7 @@ public final class LimitFiles {
      * Adds files that are not YAML. The files are loaded together with the limits, like a
      * {@linkplain #companion companion}.
      *
-     * @param files the files and their reader; only one for each type of companion
+     * @param files the files and their reader; at most one reader for each type of companion
      * @return this
      */
     @CanIgnoreReturnValue
@@ -361,7 +361,7 @@ public final class LimitFiles {
 
     /**
      * Sets the names that are known if no file has a list of names. If a default declares a name
-     * with the field {@code id}, that name replaces the sample with the same name or number.
+     * with the field {@code id}, that name replaces the sample limit of the same name or number.
      *
      * @param samples the names
      * @return this

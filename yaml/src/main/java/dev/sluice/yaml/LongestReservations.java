@@ -15,7 +15,7 @@ import java.util.Map;
 public record LongestReservations(Map<String, Duration> byLimit) {
 
   /**
-   * The longest duration for a limit that does not declare one. Also the shortest duration that a
+   * The longest duration for a limit that does not declare one, and the shortest duration that a
    * limit can declare.
    */
   public static final Duration USUAL = Duration.ofMinutes(10);

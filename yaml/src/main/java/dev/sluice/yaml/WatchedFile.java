@@ -52,7 +52,7 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Reads the file. Changes no field: an abandoned call can return at any later time. */
+  /** Reads the file without changing a field: an abandoned call can still return later. */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

@@ -88,7 +88,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
    * Removes the options of a store from a URL; all other parameters belong to the driver.
    *
    * @param known the names of the store's options
-   * @param driver a JDBC URL with which the driver is found
+   * @param driver a JDBC URL, from which the driver is found
    * @param product the name of the database system, for messages
    * @throws IllegalArgumentException for an option that neither the store nor the driver has
    */

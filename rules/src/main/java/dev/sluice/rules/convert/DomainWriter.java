@@ -112,7 +112,7 @@ final class DomainWriter {
     return Objects.requireNonNull(branch.rate());
   }
 
-  /** Reports each name in {@code replaces} without a limit: unlimited, or a denial. */
+  /** Reports names in {@code replaces} that no written limit has, as for an unlimited rate. */
   private void tellUnknown() {
     rated(domain.branches())
         .forEach(
@@ -128,7 +128,7 @@ final class DomainWriter {
             });
   }
 
-  /** Returns the line {@code replaces}: the limits written for the configured names. */
+  /** Returns a rule's line {@code replaces} with the limits written for the configured names. */
   private String replaces(Rate rate) {
     String limits =
         rate.replaces().stream()
@@ -143,7 +143,7 @@ final class DomainWriter {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
 
-    /** The patterns and the descriptor without a value, if no earlier pattern covers them. */
+    /** The descriptors that match several values, unless an earlier pattern covers these values. */
     final List<Branch> open = new ArrayList<>();
 
     final PatternSet patterns = new PatternSet(files.steps());
@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys without a limit below this descriptor, but with a
-     * limit below a more general descriptor that matches the same value.
+     * For each descriptor, the lists of keys that have a limit below a more general descriptor, but
+     * not below this descriptor. Both descriptors match the same value.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -187,7 +187,7 @@ final class DomainWriter {
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      // The sets now contain only patterns that are more general than the descriptor.
+      // Below, the pattern sets contain only patterns more general than the checked descriptor.
       for (int i = open.size() - 1; i >= 0; i--) {
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
@@ -260,8 +260,8 @@ final class DomainWriter {
 
   /**
    * Returns the siblings that can be written as overrides of the limit for any value. A value that
-   * a pattern matches is written as a rule instead: otherwise the pattern's rule would match before
-   * the rule of the default.
+   * a pattern matches is written as a rule, not as an override; otherwise the pattern's rule would
+   * match before the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -283,7 +283,7 @@ final class DomainWriter {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** Whether a descriptor can be a default or an override: it replaces nothing. */
+  /** Whether a descriptor can be a default or an override: not in shadow, replaces no limit. */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -306,8 +306,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead to limits below a branch, each with whether its keys lead
-   * to a limit for all values.
+   * Returns the lists of keys that lead from a branch to limits below it, and for each list whether
+   * a limit exists for all values of the keys.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);

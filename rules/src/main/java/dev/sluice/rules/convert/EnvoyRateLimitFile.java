@@ -135,7 +135,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         || files.entries().isEmpty()) {
       problems.mistake(
           data == null ? kind.key() : data.key(),
-          "found a ConfigMap without files, expected them in its field data");
+          "found a ConfigMap without files, expected files in its field data");
       return null;
     }
     Domains all = new Domains(List.of());
@@ -368,7 +368,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** Returns the text of a scalar. A number is also a text here, as in envoyproxy/ratelimit. */
+  /** Returns the text of a scalar. A number is accepted as a text, as in envoyproxy/ratelimit. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
   }
