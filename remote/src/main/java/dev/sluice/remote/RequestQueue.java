@@ -48,9 +48,9 @@ import org.jspecify.annotations.Nullable;
  *
  * Giving up. If all callers of a call have given up before the call was sent, the call is not sent.
  * The call still occupies its slot until its connection is open or has failed, or until its
- * time-out. The breaker thus learns whether the connection could be opened, and at most one call
- * per slot waits for the connection. The occupied slot does not delay later requests, which wait
- * for the same connection.
+ * time-out. As a result, the breaker learns whether a connection can be opened, and at most one
+ * call per slot waits for the connection. The occupied slot does not delay later requests, which
+ * wait for the same connection.
  *
  * Too late. If the deadline of a request is nearer than a round trip, the request fails without
  * being sent, since it would be charged after its caller has timed out. The estimate of a round

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * sweep finds the requests even after an exception.
  *
  * <p>While its connection is being opened, a call occupies its slot even if all its callers have
- * given up. From this call, the breaker learns whether the connection could be opened, and at most
- * one call per slot waits for a connection. Thread-safe; no method blocks.
+ * given up. As a result, the breaker learns whether a connection can be opened, and at most one
+ * call per slot waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the call's slot if all requests are done. The time-out sweep ends the other requests. */
+  /** Frees the call's slot if all requests are done. The sweep ends unfinished requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {

@@ -32,7 +32,7 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Finds limits of one file that replace themselves or each other. Names are compared as written, so
- * an unknown limit is also found. Not thread-safe.
+ * a cycle with an unknown limit is found too. Not thread-safe.
  */
 public final class Replacements {
 

@@ -53,7 +53,7 @@ public record RuleMatch(
     replaces = List.copyOf(replaces);
   }
 
-  /** Joins the match of another interpretation; the result has the stricter verdict. */
+  /** Joins two interpretations' matches into one match, which gets the stricter verdict. */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
     boolean denies = verdict == Verdict.DENIES || other.verdict == Verdict.DENIES;

@@ -63,8 +63,8 @@ public final class WireReader {
   private static final int DEEPEST = 4;
 
   /**
-   * The largest number of characters of a text or number. The longest valid id is much shorter, so
-   * most ids that are too long pass the parser and are rejected with a message about ids.
+   * The largest number of characters of a text or number. Valid ids are much shorter than this
+   * maximum, so most longer ids pass the parser and are rejected with a message about ids.
    */
   static final int LONGEST_TEXT = 8192;
 
@@ -439,7 +439,7 @@ public final class WireReader {
       }
     }
 
-    /** Returns the 64-bit integer. For another type of value, adds a mistake and returns null. */
+    /** Returns the 64-bit integer; adds a mistake and returns null for any other value. */
     static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
@@ -541,9 +541,7 @@ public final class WireReader {
       return "the text is not valid JSON%s: %s".formatted(where, why);
     }
 
-    /**
-     * Formats a line and a column; omits line 1, since the text can be one line of a larger file.
-     */
+    /** Formats line and column; omits line 1, since the text can be one line of a larger file. */
     private static String place(JsonLocation at) {
       String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
       return line + "column " + Math.max(at.getColumnNr(), 1);

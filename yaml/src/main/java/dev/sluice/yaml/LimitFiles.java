@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The files that define the limits: a file of defaults, a file of overrides, a file of names, and
- * files that refer to limits, such as rules. Each of these files is optional.
+ * files that refer to limits, such as rules. Each file is optional.
  *
  * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
  * #watch} read files, and these methods block on the file system.

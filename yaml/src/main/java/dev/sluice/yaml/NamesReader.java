@@ -24,7 +24,7 @@ final class NamesReader {
 
   private static final Node START = new Node.Broken(1, 1);
 
-  /** The fields with which an entry declares a new limit, named by its key. */
+  /** The fields with which an entry declares a new limit, whose name is the entry's key. */
   static final List<String> IN_PLACE =
       List.of(
           "id",

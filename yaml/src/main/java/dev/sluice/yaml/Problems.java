@@ -224,7 +224,7 @@ public final class Problems {
   }
 
   /**
-   * Returns a key for a message, which quotes the text only if it has the form of a key.
+   * Returns a key for a message. The key's text is quoted only if the text has the form of a key.
    *
    * @param key the key
    * @return the key's text in quotes, or the length of the text

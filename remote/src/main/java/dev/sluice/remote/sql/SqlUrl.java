@@ -49,7 +49,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);
     if (!HOSTS.matcher(hosts).matches() || mayHoldPassword(uri, at >= 0, hosts)) {
-      throw new IllegalArgumentException("a password that is cut at its /, ? or #");
+      throw new IllegalArgumentException("found /, ? or # in a password, expected %2F, %3F or %23");
     }
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();

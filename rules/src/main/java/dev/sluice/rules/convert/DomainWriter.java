@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * If a request has the value "a*b" itself, Envoy first looks for the descriptor that is written
  * "a*b", and only then for a pattern that matches. So if an earlier pattern would match the text
  * "a*b", a copy of the descriptor for this one value is written before all patterns. The copy has
- * the same limits and ids.
+ * the limits and ids of the original descriptor.
  *
  * A key without a value and the same key with a value are written as a default and an override.
  * Envoy counts each combination of values separately. A rule of Sluice also counts each combination
@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys that have a limit below a more general descriptor, but
-     * not below this descriptor. Both descriptors match the same value.
+     * For each descriptor, the lists of keys without a limit below the descriptor itself, but with
+     * a limit below a more general descriptor of the same value.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -419,8 +419,8 @@ final class DomainWriter {
 
   /**
    * Returns the preferred name of a limit: the name in the configuration, or the path if the
-   * configuration has no name. If another domain has the same name, the name is prefixed with the
-   * domain.
+   * configuration has no name. If another domain has a limit of the same name, the domain is put
+   * before the name.
    */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {

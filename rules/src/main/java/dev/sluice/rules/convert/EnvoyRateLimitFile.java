@@ -398,7 +398,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
 
-    /** Returns these domains merged with the domains of later files. */
+    /** Returns the domains of this object merged with the domains of later files. */
     Domains plus(Domains more) {
       Map<String, Domain> both = new LinkedHashMap<>();
       for (Domain one : both(all, more.all)) {
