@@ -51,7 +51,7 @@ final class DenialMemory {
   /**
    * Creates an empty memory.
    *
-   * @param entries the number of places; 0 disables the memory
+   * @param entries the number of places in the table; 0 disables the memory
    * @param clock the client's clock if the store uses it; null for the server's clock
    */
   DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {

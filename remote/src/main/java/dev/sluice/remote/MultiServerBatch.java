@@ -170,8 +170,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Refunds or completes the batch. Passes every exception to the caller; after an exception,
-   * tokens not yet refunded stay spent.
+   * Completes the batch, or refunds its tokens. Passes every exception to the caller; after an
+   * exception, tokens not yet refunded stay spent.
    */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
@@ -204,7 +204,7 @@ final class MultiServerBatch {
   }
 
   /**
-   * Returns the failure to report. If a part took tokens or possibly took tokens, the failure
+   * Returns the failure to report. If a part of the batch took or possibly took tokens, the failure
    * reports an unknown outcome, since the refund of these tokens can be late or fail.
    */
   private Throwable told(Throwable failure) {

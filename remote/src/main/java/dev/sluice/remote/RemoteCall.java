@@ -90,7 +90,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call. A call that was not sent yet is never sent.
+   * Abandons this call. If the call was not sent yet, it is never sent.
    *
    * @return whether the server has certainly not received the call
    */

@@ -320,7 +320,7 @@ final class ChargeReader<C> {
    */
   private record HeaderCost(String header, long otherwise) {
 
-    /** Reads the cost from the rule's request header, a whole number. The number 0 counts as 1. */
+    /** Reads the cost, a whole number, from the rule's request header, where 0 counts as 1. */
     Cost<RequestRule.Context> ofRequest() {
       return new Cost<>() {
         @Override

@@ -115,7 +115,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return book;
   }
 
-  /** Adds one warning for all rules for descriptors: a book can have thousands. */
+  /** Adds one warning for all rules for descriptors, since a book can have thousands of them. */
   private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
     List<Integer> ignored =
         IntStream.range(0, rules.size())

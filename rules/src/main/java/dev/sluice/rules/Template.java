@@ -136,7 +136,7 @@ final class Template<C> {
     return pieces;
   }
 
-  /** Splits at the first colons outside of braces, into at most the given number of parts. */
+  /** Splits a template at the first colons outside of braces, into at most {@code most} parts. */
   private static <C> List<List<Piece<C>>> split(List<Piece<C>> pieces, int most) {
     List<List<Piece<C>>> parts = new ArrayList<>();
     List<Piece<C>> part = new ArrayList<>();

@@ -414,7 +414,7 @@ public final class LimitFiles {
      * Sets the time-out for reading each file; by default 5 seconds. A file on a mount that does
      * not respond in time is unreadable.
      *
-     * @param timeout more than zero and at most 292 years
+     * @param timeout the time-out, more than zero and at most 292 years
      * @return this
      * @throws IllegalArgumentException if the duration is out of its range
      */

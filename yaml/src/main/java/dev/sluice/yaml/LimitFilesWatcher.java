@@ -120,7 +120,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Reads the files at once, even if they are unchanged, applies them if they are valid, and
+   * Reads the files immediately, even if they are unchanged, applies them if they are valid, and
    * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the
    * content is the same as at that call. If a default, an override or the end of a file was
    * removed, the files are read again after a quarter of a second, and applied only if they have
@@ -193,7 +193,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // The failure could not be logged or reported. The watcher ignores this error.
+      // The watcher ignores an error of the log or the listener, and polls again.
     }
   }
 

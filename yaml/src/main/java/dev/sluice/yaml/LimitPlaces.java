@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * LimitFiles.Builder#places} have this companion. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
- * @param overridesFile the file of the overrides; empty for none
+ * @param overridesFile the file of the overrides; empty if there is no such file
  * @param overrideLines the line of each override in the file of overrides
  */
 public record LimitPlaces(
@@ -22,7 +22,7 @@ public record LimitPlaces(
    *
    * @param byLimit file and line by the names of the limits; copied
    * @param overridesFile the file of the overrides; empty if there is no such file
-   * @param overrideLines the line of each override in that file; copied
+   * @param overrideLines the line of each override in the file of overrides; copied
    */
   public LimitPlaces {
     byLimit = Map.copyOf(byLimit);

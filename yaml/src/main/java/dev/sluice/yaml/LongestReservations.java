@@ -7,8 +7,8 @@ import java.util.Map;
 
 /**
  * The longest duration of a server's reservations, for each limit that declares one ({@code
- * longestReservation}). Kept beside the limits as a companion, since only a server has reservations
- * that outlive a process. Immutable and thread-safe.
+ * longestReservation}). The durations are a companion of the limits, since only a server has
+ * reservations that outlive a process. Immutable and thread-safe.
  *
  * @param byLimit the longest durations, by the names of the limits
  */

@@ -67,7 +67,7 @@ public sealed interface Node {
   record Mapping(int line, int column, List<Entry> entries) implements Node {}
 
   /**
-   * Replaces a node whose mistake was already reported. Readers must not report this node again.
+   * Replaces a node whose mistake was already reported. Readers must not report a mistake twice.
    *
    * @param line the line, from 1
    * @param column the column, from 1

@@ -112,7 +112,7 @@ final class DomainWriter {
     return Objects.requireNonNull(branch.rate());
   }
 
-  /** Reports names in {@code replaces} that no written limit has, as for an unlimited rate. */
+  /** Reports each name in {@code replaces} for which no limit was written. */
   private void tellUnknown() {
     rated(domain.branches())
         .forEach(
@@ -283,7 +283,7 @@ final class DomainWriter {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** Whether a descriptor can be a default or an override: not in shadow, replaces no limit. */
+  /** Whether a descriptor only has a quota, so that it can be a default or an override. */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null

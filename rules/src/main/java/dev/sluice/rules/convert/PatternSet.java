@@ -30,7 +30,7 @@ final class PatternSet {
     @Nullable Node star;
     @Nullable ValuePattern pattern;
 
-    /** The number of patterns with this beginning. */
+    /** The number of patterns that begin with the text of this node. */
     int size;
 
     Node(boolean endsInStar) {
