@@ -226,7 +226,7 @@ public final class WireRequest {
 
   private void requireNotUpTo() {
     if (upTo) {
-      mistakes.add("upTo", "found upTo, expected upTo in a spend only");
+      mistakes.add("upTo", "found upTo, expected upTo only in a spend");
     }
   }
 
