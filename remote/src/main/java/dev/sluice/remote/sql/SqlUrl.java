@@ -130,7 +130,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
             .formatted(
                 isWord
                     ? "the option \"" + option + "\""
-                    : "an unknown option (not shown, as it may be part of a password; in a password, write ?, & and @ as %3F, %26 and %40)",
+                    : "an unknown option (not shown, may be part of a password: write ?, & and @ as %3F, %26 and %40)",
                 known,
                 product,
                 isWord ? Suggestion.didYouMean(option, known) : ""));
