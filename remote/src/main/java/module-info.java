@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The shared code of stores on servers, for Sluice's own modules only. */
-// This module is built before the modules to which the package is exported.
+// Suppresses the warnings about the modules of "exports ... to", which are built after this module.
 @SuppressWarnings("module")
 module dev.sluice.remote {
   requires transitive dev.sluice;

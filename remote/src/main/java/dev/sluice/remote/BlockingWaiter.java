@@ -69,7 +69,7 @@ final class BlockingWaiter {
     return true;
   }
 
-  /** Wakes the thread if it is virtual. The woken thread wakes no other threads. */
+  /** Wakes the thread if it is virtual. The woken thread does not have to wake other threads. */
   void wakeIfVirtual() {
     Thread sleeping = thread.get();
     if (sleeping != null && VirtualThreads.isOne(sleeping)) {

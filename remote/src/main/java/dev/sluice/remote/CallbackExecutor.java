@@ -8,10 +8,10 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * An executor for callers' code that is chained to a store's results. Runs the code in the order of
- * the results, on threads that are allowed to block. If the threads are blocked, starts more
- * threads, so that the code of one caller does not delay the results of other callers. Thread-safe;
- * never blocks.
+ * An executor for callers' code that is chained to a store's results. Runs the callers' code in the
+ * order of the results, on threads that are allowed to block. If the threads are blocked, starts
+ * more threads, so that the code of one caller does not delay the results of other callers.
+ * Thread-safe; never blocks.
  */
 public final class CallbackExecutor {
 
@@ -52,7 +52,7 @@ public final class CallbackExecutor {
       try {
         task.run();
       } catch (Throwable e) {
-        // The caller's code threw; the caller's own stage reports the failure.
+        // The caller's code threw an exception, which the caller's own stage reports.
       }
     }
     runners.decrementAndGet();

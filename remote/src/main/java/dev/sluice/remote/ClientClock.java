@@ -10,7 +10,7 @@ import java.time.Duration;
  * @param time the clock
  * @param skew the largest difference between the clients' clocks, at most {@link #SLACK}. If a TAT
  *     exceeds now + τ by less than the skew, a process whose clock is ahead can have written the
- *     TAT, so this is not a debt to be forgiven
+ *     TAT, so such a TAT is not treated as a debt to be forgiven
  */
 public record ClientClock(TimeSource time, Duration skew) {
 

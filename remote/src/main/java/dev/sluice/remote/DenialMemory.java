@@ -51,7 +51,7 @@ final class DenialMemory {
   /**
    * Creates an empty memory.
    *
-   * @param entries the number of places; 0 disables the memory
+   * @param entries the number of places in the table; 0 disables the memory
    * @param clock the client's clock if the store uses it; null for the server's clock
    */
   DenialMemory(int entries, long maxAgeNanos, @Nullable TimeSource clock, Timing timing) {
@@ -71,8 +71,8 @@ final class DenialMemory {
    * decide.
    */
   @Nullable Reading denial(Charge charge) {
-    // SPEND_UP_TO of a settlement is never answered from memory: the tokens that it cannot spend at
-    // once are never charged later.
+    // A settlement's SPEND_UP_TO is never answered from memory, since tokens that SPEND_UP_TO
+    // cannot spend at once are never charged later.
     boolean mayAnswer =
         charge.op().votes() && charge.op() != Op.FORGIVE && charge.op() != Op.SPEND_UP_TO;
     if (entries.length() == 0 || !mayAnswer || charge.incrementNanos() == 0) {
@@ -96,7 +96,7 @@ final class DenialMemory {
         : new Reading(earliest, entry.tatNanos);
   }
 
-  /** Returns the stamp for {@link #learn}. Call this method before the charge is sent. */
+  /** Returns the stamp to pass to {@link #learn}. Call this method before the charge is sent. */
   int stamp(String key) {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }

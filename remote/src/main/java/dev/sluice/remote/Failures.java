@@ -6,7 +6,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import org.jspecify.annotations.Nullable;
 
-/** Unwraps and wraps the failures of stages. */
+/** Unwraps and wraps the failures of {@code CompletableFuture}s. */
 final class Failures {
 
   private Failures() {}

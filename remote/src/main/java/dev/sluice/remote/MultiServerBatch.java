@@ -62,7 +62,7 @@ final class MultiServerBatch {
   private record Part(
       RequestQueue queue, List<Integer> places, List<Charge> asked, Request answer) {
 
-    /** Returns why the part failed; null if it did not fail. */
+    /** Returns why this part of the batch failed; null if the part did not fail. */
     @Nullable Throwable failure() {
       return answer.isCompletedExceptionally() ? Failures.of(answer) : null;
     }
@@ -73,8 +73,8 @@ final class MultiServerBatch {
    *
    * @param known the remembered reading of each charge that is certainly denied, null for each
    *     other charge; a remembered reading denies the batch, and all other buckets are only read
-   * @param tentative tracks the tokens that the parts take
-   * @param send sends a part to its queue
+   * @param tentative tracks the tokens that the parts of the batch take
+   * @param send sends a part of the batch to the queue of its server
    * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
    *     time-out can already have expired
    */
@@ -94,8 +94,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Sends each queue its part of the batch. If a part fails, refunds the granted parts; the future
-   * then fails with the first failure.
+   * Sends each queue its part of the batch. If one part of the batch fails, refunds the granted
+   * parts; the future then fails with the first failure.
    */
   CompletableFuture<List<Reading>> charge(List<RequestQueue> queues) {
     Map<RequestQueue, List<Integer>> places = new LinkedHashMap<>();
@@ -146,7 +146,7 @@ final class MultiServerBatch {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /** Drops the unsent parts after the caller gave up. The tokens of the sent parts are refunded. */
+  /** Drops the batch's unsent parts after the caller gave up. Tokens of sent parts are refunded. */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());
@@ -170,8 +170,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Refunds or completes the batch. Passes every exception to the caller; after an exception,
-   * tokens not yet refunded stay spent.
+   * Completes the batch, or refunds its tokens. Passes every exception to the caller; after an
+   * exception, tokens not yet refunded stay spent.
    */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
@@ -204,7 +204,7 @@ final class MultiServerBatch {
   }
 
   /**
-   * Returns the failure to report. If a part took tokens or possibly took tokens, the failure
+   * Returns the failure to report. If a part of the batch took or possibly took tokens, the failure
    * reports an unknown outcome, since the refund of these tokens can be late or fail.
    */
   private Throwable told(Throwable failure) {
@@ -244,8 +244,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Refunds the tokens of a part. No caller waits for the refund. The refund enters the queue
-   * before this process's next requests, so these requests are not affected by a denied batch.
+   * Refunds the tokens of a batch's part. No caller waits for the refund. The refund precedes this
+   * process's next requests in the queue, so a denied batch does not affect these requests.
    */
   private void giveBack(Part part) {
     if (!passes(part)) {
@@ -296,9 +296,7 @@ final class MultiServerBatch {
     }
   }
 
-  /**
-   * Sends the charges that had to wait until the batch was decided, and replaces their readings.
-   */
+  /** Sends the charges that waited for the batch's decision, and replaces their first readings. */
   private void second() {
     List<Part> late = new ArrayList<>();
     for (Part part : parts) {

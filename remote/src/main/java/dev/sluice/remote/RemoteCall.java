@@ -39,7 +39,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   protected abstract void send();
 
   /**
-   * Returns the readings of one batch.
+   * Returns the readings (the store's time and the TATs) of one batch.
    *
    * @param first the index of the batch's first charge among all charges of the call
    * @param server the server's name, for messages
@@ -47,7 +47,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
    */
   protected abstract List<Reading> readings(A answer, int first, List<Charge> batch, String server);
 
-  /** Returns the readings of one batch, after this call has a response. */
+  /** Returns one batch's readings (time and TATs of the store), after this call has a response. */
   final List<Reading> readings(int first, List<Charge> batch, String server) {
     return readings(join(), first, batch, server);
   }
@@ -90,7 +90,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call. A call that was not sent yet is never sent.
+   * Abandons this call. If the call was not sent yet, it is never sent.
    *
    * @return whether the server has certainly not received the call
    */
@@ -108,8 +108,8 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call if it was not sent yet, since its connection is still being opened. The
-   * abandoned call completes when the connection is open or has failed.
+   * Abandons this call if the call was not sent yet because its connection is still being opened.
+   * The abandoned call completes when the connection is open or has failed.
    */
   final synchronized void keepHere() {
     abandoned |= last == null;

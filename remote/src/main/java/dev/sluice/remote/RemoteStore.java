@@ -37,9 +37,9 @@ import org.jspecify.annotations.Nullable;
 public final class RemoteStore implements BucketStore {
 
   private static final int LATE = 25; // a deadline is missed by at most 1/25 of the time-out
-  // Two requests are sent, the third request stays in the queue.
+  // Requests in the warm-up: two requests are sent, the third request stays in the queue.
   private static final int REHEARSED = 3;
-  // A time-out in which the first two requests can be sent.
+  // The time-out of the warm-up requests, long enough to send two of them.
   private static final long REHEARSED_NANOS = 5_000_000;
 
   private final String name;
@@ -56,7 +56,7 @@ public final class RemoteStore implements BucketStore {
    * Creates a store.
    *
    * @param name the store's address without a password, for messages
-   * @param release run after the store was closed and its servers were closed
+   * @param release a task that runs after the store and its servers were closed
    */
   public RemoteStore(String name, Topology topology, StoreContext context, Runnable release) {
     this.name = name;
@@ -115,7 +115,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Makes calls to a server that never responds, so that the classes that a time-out needs are
-   * loaded before an outage. Without this rehearsal, all callers would wait at the first outage
+   * loaded before an outage. Without the rehearsal, all callers would wait at the first outage
    * until the time-out thread had loaded its classes. The observer does not see the rehearsal's
    * calls.
    */
@@ -130,7 +130,7 @@ public final class RemoteStore implements BucketStore {
     awaited(() -> late, context.timeoutNanos());
   }
 
-  /** Returns whether all requests were submitted before the first one timed out. */
+  /** Returns whether all requests were submitted before the first request timed out. */
   private boolean timedOutTogether(long nanos) {
     RequestQueue queue = context.queueToUnreachable();
     long until = context.timing().nanoTime() + nanos;
@@ -185,7 +185,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Waits with a separate time-out, in case the store's thread that times calls out is late. */
+  /** Waits with a separate time-out, because the store's time-out thread can be late. */
   @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
     try {
@@ -259,9 +259,9 @@ public final class RemoteStore implements BucketStore {
       try {
         context.timing().after(leftNanos, stage::timeOut);
       } catch (RejectedExecutionException e) {
-        // The store was closed after the submission, which also ends the stage.
+        // The store was closed after the charge was submitted, and closing ends this stage too.
       } catch (Throwable e) {
-        // No memory for the timer, so the charge must end now.
+        // There is no memory for the timer, so the charge must end now.
         stage.completeExceptionally(leave(answer, ifSent, name + ": " + e, null));
       }
     }
@@ -407,9 +407,9 @@ public final class RemoteStore implements BucketStore {
   }
 
   /**
-   * Sends a batch over several servers. Before any part is sent, servers that are marked down and
-   * remembered denials are checked. Without this check, a part could take tokens that are refunded
-   * later, and other callers would lack these tokens until the refund.
+   * Sends a batch over several servers. Before a part of the batch is sent, remembered denials and
+   * servers that are marked down are checked. A part sent unchecked could take tokens that are
+   * refunded later, and other callers would lack these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,

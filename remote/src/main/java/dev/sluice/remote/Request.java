@@ -109,7 +109,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     }
   }
 
-  /** Claims this request for sending or dropping. Returns true only for the first call. */
+  /** Claims this request for sending or dropping. Only the first claim returns true. */
   final boolean leave() {
     return left.compareAndSet(false, true);
   }

@@ -48,9 +48,9 @@ import org.jspecify.annotations.Nullable;
  *
  * Giving up. If all callers of a call have given up before the call was sent, the call is not sent.
  * The call still occupies its slot until its connection is open or has failed, or until its
- * time-out. The breaker thus learns whether the connection could be opened, and at most one call
- * per slot waits for the connection. The occupied slot does not delay later requests, which wait
- * for the same connection.
+ * time-out. As a result, the breaker learns whether a connection can be opened, and at most one
+ * call per slot waits for the connection. The occupied slot does not delay later requests, which
+ * wait for the same connection.
  *
  * Too late. If the deadline of a request is nearer than a round trip, the request fails without
  * being sent, since it would be charged after its caller has timed out. The estimate of a round
@@ -66,9 +66,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
 
-  // The largest estimate of a round trip, for example after a slow call.
+  // The upper bound of the round-trip estimate, for example after a slow call.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
-  // The estimate is at most the time-out divided by this number.
+  // The round-trip estimate is at most the time-out divided by this number.
   private static final int LEAST_ROUND_TRIPS = 4;
 
   private final Endpoint server;
@@ -201,7 +201,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or will time out. The next drain continues.
+        // The requests have failed, or their deadline ends them. The next drain continues the work.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -249,8 +249,8 @@ public final class RequestQueue {
     }
     calls.set(slot, call);
     try {
-      // A timer that fired during this method found the requests neither in the queue nor in a
-      // slot.
+      // A new sweep is needed: a timer that fired during this method found the requests neither in
+      // the queue nor in a slot.
       deadlines.arm(requests.get(0));
       if (closed) {
         call.closed();
@@ -272,14 +272,14 @@ public final class RequestQueue {
     int charges = 0;
     long estimateNanos = roundTripNanos; // one estimate for all requests
     boolean refusedByEstimate = false;
-    // One exception for all requests, since thousands of requests can be too late at once.
+    // Thousands of requests can be too late at once, so all of them share one exception object.
     StoreException tooLate = null;
     for (Request next = waiting.peek(); next != null; next = waiting.peek()) {
       boolean isFull = charges > 0 && charges + next.charges.size() > options.maxChargesPerCall;
       if (isFull || !mayLeave(next)) {
         break;
       }
-      // Added before the removal, so that an exception does not lose the request.
+      // The request joins the call before it leaves the queue, so that an exception cannot lose it.
       requests.add(next);
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);
@@ -305,7 +305,7 @@ public final class RequestQueue {
     return charges;
   }
 
-  /** Runs a task after a delay. If the store was closed, closes this queue instead. */
+  /** Runs a task after a delay. If the store was closed, closes this queue and drops the task. */
   void after(long nanos, Runnable task) {
     try {
       timing.after(nanos, task);
@@ -352,7 +352,7 @@ public final class RequestQueue {
           call.endOverdue(now);
         }
       }
-      // One exception for all requests, since thousands of requests can be overdue at once.
+      // Thousands of requests can be overdue at once, so all of them share one exception object.
       StoreException timeOut = null;
       for (Request next = waiting.peek();
           next != null && next.overdue(now);

@@ -20,14 +20,14 @@ import org.jspecify.annotations.Nullable;
  * One call to a server, with the requests that share the call.
  *
  * <p>Each request is a separate all-or-nothing batch with a separate result. The server can reject
- * a whole call because of one request (a key that the server's ACL forbids, a slot that is being
- * moved). A rejected call has changed nothing, and each of its requests is sent again in a separate
- * call. A call occupies its slot in the queue until all its requests have ended, so that a sweep
- * finds the requests even after an exception.
+ * a whole call because of one request (a key that the server's ACL forbids, a cluster slot that is
+ * being moved). A rejected call has changed nothing, and each of its requests is sent again in a
+ * separate call. A call occupies its slot in the queue until all its requests have ended, so that a
+ * sweep finds the requests even after an exception.
  *
  * <p>While its connection is being opened, a call occupies its slot even if all its callers have
- * given up. The breaker thus learns whether the connection could be opened, and at most one call
- * per slot waits for a connection. Thread-safe; no method blocks.
+ * given up. As a result, the breaker learns whether a connection can be opened, and at most one
+ * call per slot waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the slot, unless requests are open. Only a sweep can end open requests. */
+  /** Frees the call's slot if all requests are done. The sweep ends unfinished requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -265,7 +265,7 @@ final class SharedCall {
         });
   }
 
-  /** Schedules a retry. Returns false if the timer could not be set. */
+  /** Schedules a retry. Returns false if the retry could not be scheduled. */
   private boolean askAgainLater(Request request, AtomicInteger left) {
     try {
       queue.after(RETRY_NANOS, () -> alone(request, left));
@@ -364,8 +364,8 @@ final class SharedCall {
 
   /**
    * Reports the result of this call once, to the breaker and the observer. A call that was rejected
-   * because of a key, and timed out later, counts as a response: moving a slot can take longer than
-   * the callers' time-out, although the server is reachable.
+   * because of a key, and timed out later, counts as a response: moving a cluster slot can take
+   * longer than the callers' time-out, although the server is reachable.
    *
    * @param outage why the server is unreachable; null if the server responded, even with an error
    */
@@ -374,7 +374,7 @@ final class SharedCall {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    // If the slot has moved, the server of the failed call is unknown.
+    // If the cluster slot has moved to another server, the server of the failed call is unknown.
     if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();

@@ -116,8 +116,8 @@ public final class StoreContext {
   }
 
   /**
-   * Returns the key of a bucket that no client uses; each number gives another key, and so perhaps
-   * another server.
+   * Returns the key of a bucket that no client uses. Keys with different numbers can be on
+   * different servers.
    */
   public byte[] probeKey(int number) {
     return key(NOBODYS + number);

@@ -11,8 +11,8 @@ import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeoutException;
 
 /**
- * Measures time, schedules tasks and waits, for one store. A simulator has another implementation.
- * Thread-safe.
+ * Measures time, schedules tasks and waits, for one store. A simulator has another implementation
+ * of this interface. Thread-safe.
  */
 public interface Timing {
 
@@ -32,8 +32,8 @@ public interface Timing {
   void after(long nanos, Runnable task);
 
   /**
-   * Runs a task periodically until the store is closed. Exceptions of the task do not end the
-   * period.
+   * Runs a task periodically until the store is closed. If one run of the task throws an exception,
+   * the next runs still follow.
    *
    * @param nanos the delay before the first run, and from the end of one run to the start of the
    *     next run
@@ -70,12 +70,12 @@ public interface Timing {
     event.run();
   }
 
-  /** Returns a factory as {@link StoreThread#factory}, for threads that wait for a server. */
+  /** Returns a factory like {@link StoreThread#factory}, for threads that wait for a server. */
   default ThreadFactory threads(String kind, String role) {
     return StoreThread.factory(kind, role);
   }
 
-  /** Returns an empty queue, from which threads of {@link #threads} take. */
+  /** Returns an empty queue, from which the threads of {@link #threads} take their tasks. */
   default <T> BlockingQueue<T> queue() {
     return new LinkedBlockingQueue<>();
   }

@@ -12,11 +12,11 @@ import java.util.concurrent.atomic.AtomicInteger;
  * responses would wait. The reading thread therefore wakes two threads, and each woken thread wakes
  * two more threads before it continues.
  *
- * No thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter). When a
- * cleared thread stops waiting, for whatever reason, the thread wakes other threads. If a thread
- * has stopped waiting before it could be woken, the next thread in the list is woken instead. All
- * threads are therefore woken as soon as one woken thread runs. Even if no woken thread ran, each
- * thread would wake at its own time-out, and find its response.
+ * No waiting thread is forgotten. A thread is woken by clearing it from its place (BlockingWaiter).
+ * When a cleared thread stops waiting, for whatever reason, the thread wakes other threads. If a
+ * thread has stopped waiting before it could be woken, the next thread in the list is woken
+ * instead. All threads are therefore woken as soon as one woken thread runs. Even if no woken
+ * thread ran, each thread would wake at its own time-out, and find its response.
  *
  * Virtual threads are woken first, all by the thread that reads the responses, at little cost. A
  * woken virtual thread runs only when a carrier thread is free, and callers that sleep while they
@@ -39,8 +39,8 @@ final class WakeUp {
   /**
    * Creates a wake-up that has not begun.
    *
-   * @param requests the requests whose callers are woken if the requests are done
-   * @param after runs once, when no caller is left to wake, on the thread that finds this out
+   * @param requests the requests whose callers are woken, if the requests are done
+   * @param after runs once, on the thread that finds no caller left to wake
    */
   WakeUp(List<Request> requests, Runnable after) {
     this.requests = requests;

@@ -14,12 +14,12 @@ import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
-/** Checks whether a book's rules can produce an id; otherwise its override never applies. */
+/** Checks whether a book's rules can produce an override's id, so that the override applies. */
 final class AskedIds {
 
   /**
    * The largest number of rules per limit for which ids are checked. Each override is compared with
-   * each rule of its limit, so checking more rules would slow reloads down.
+   * each rule of its limit, so checking all rules would slow reloads down.
    */
   private static final int MOST_TEMPLATES = 200;
 

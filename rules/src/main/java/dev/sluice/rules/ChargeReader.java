@@ -40,7 +40,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** A limit, its id template, and whether it is in shadow, to find duplicates. */
+  /** A limit, its id template, and whether the limit is in shadow, to find duplicates. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;
@@ -99,7 +99,7 @@ final class ChargeReader<C> {
     return reserving;
   }
 
-  /** Returns the names of the limits that were read, including unknown ones. */
+  /** Returns the names of the limits that were read, including unknown names. */
   Set<String> limits() {
     return named;
   }
@@ -269,7 +269,7 @@ final class ChargeReader<C> {
         : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
   }
 
-  /** Rejects a limit named twice with the same id: one of both costs would be lost. */
+  /** Rejects a limit named twice with the same id: one of the two costs would be lost. */
   private void requireOnce(@Nullable Node name, Fields fields, boolean shadow) {
     if (name instanceof Node.Scalar limit
         && fields.find("id") instanceof Node.Scalar id
@@ -320,7 +320,7 @@ final class ChargeReader<C> {
    */
   private record HeaderCost(String header, long otherwise) {
 
-    /** Reads the cost from the header. The header must contain a whole number; 0 counts as 1. */
+    /** Reads the cost, a whole number, from the rule's request header, where 0 counts as 1. */
     Cost<RequestRule.Context> ofRequest() {
       return new Cost<>() {
         @Override

@@ -203,8 +203,8 @@ record DescriptorRule(
         return null;
       }
       String asked = address ? GroupedAddress.of(value, bits) : value;
-      // An id contains a grouped address; the pattern is for the address before grouping, so it
-      // cannot be compared with the id.
+      // An id contains a grouped address; the pattern is for the address before grouping, so the
+      // pattern cannot be compared with the id.
       return address || entry.value().matches(value) ? asked : null;
     }
   }

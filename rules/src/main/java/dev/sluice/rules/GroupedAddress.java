@@ -30,8 +30,8 @@ public final class GroupedAddress {
    *
    * @param key the entry's key
    * @param format the format of the id, or of the part of the id, that contains the value
-   * @return whether to group the value; false if the format does not accept a single address, such
-   *     as a format for ranges
+   * @return true to group the value; false if the format does not accept a single address, such as
+   *     a format for ranges
    */
   public static boolean isIn(String key, IdFormat format) {
     return format.equals(IdFormat.ipAddress()) || (KEYS.contains(key) && takesAddresses(format));
@@ -49,7 +49,7 @@ public final class GroupedAddress {
    * Groups an address in the same way as {@code {ip}} groups a client's address.
    *
    * @param text an address or a range
-   * @return the first 64 bits as an IPv6 address; a text that is not an IPv6 address unchanged
+   * @return the first 64 bits as an IPv6 address; any other text is returned unchanged
    */
   public static String of(String text) {
     IpAddress address = lowest(text);
@@ -74,7 +74,7 @@ public final class GroupedAddress {
     return address.isIpv4() ? null : address.prefix(bits) + "/" + bits;
   }
 
-  /** Returns the address, or the lowest of a range; null for another text. */
+  /** Returns the address, or the lowest address of a range; null if the text is neither. */
   static @Nullable IpAddress lowest(String text) {
     IpAddress address = IpAddress.parse(text);
     if (address != null || text.indexOf('/') < 0) {

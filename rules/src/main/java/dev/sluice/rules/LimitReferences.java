@@ -28,11 +28,11 @@ final class LimitReferences {
   private final Set<String> named;
   private final Problems problems;
 
-  /** The override with the smallest burst of each limit that was looked up. */
+  /** The override with the smallest burst, if any, for each limit that was looked up. */
   private final Map<LimitName, Optional<LimitOverride>> smallest = new HashMap<>();
 
   /**
-   * Makes the references of a file.
+   * Makes an object that looks up the limits that one file refers to.
    *
    * @param limits the limits that were loaded together with the file
    * @param known whether {@code limits} is complete; if not, a missing limit is not reported
@@ -90,7 +90,7 @@ final class LimitReferences {
    * these rules would forgive the debt.
    *
    * @param found the text of the rule that needs a debt, for the message
-   * @param otherwise what the rule can say without a debt, for the message
+   * @param otherwise an alternative for the rule if the limit cannot have a debt, for the message
    */
   void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {

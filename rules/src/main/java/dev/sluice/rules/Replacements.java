@@ -32,11 +32,11 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Finds limits of one file that replace themselves or each other. Names are compared as written, so
- * an unknown limit is also found. Not thread-safe.
+ * a cycle with an unknown limit is found too. Not thread-safe.
  */
 public final class Replacements {
 
-  /** The most cycles that are reported. A larger number of cycles probably has one cause. */
+  /** The most cycles that are reported; further cycles probably have the same cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -148,7 +148,7 @@ public final class Replacements {
     }
   }
 
-  /** Returns a shortest cycle in which each limit replaces the next; empty for none. */
+  /** Returns a shortest cycle in which each limit replaces the next; empty if there is no cycle. */
   private static List<String> shortestCircle(String start, Map<String, Set<String>> edges) {
     Map<String, String> reachedFrom = new HashMap<>();
     Deque<String> next = new ArrayDeque<>(List.of(start));

@@ -61,7 +61,7 @@ record RequestRule(
     }
   }
 
-  /** Returns the first segment of each path; empty if one of them is not fixed. */
+  /** Returns the first segment of each path; empty if one of the first segments is not fixed. */
   List<String> leadingSegments() {
     List<String> segments = new ArrayList<>(paths.size());
     for (PathPattern path : paths) {

@@ -420,8 +420,7 @@ public final class RuleBook implements RequestRules {
     public record PassedOver(int line, String reason) {}
 
     /**
-     * A rule that needs a value which is absent from the request or unusable. The request is
-     * rejected.
+     * A rule that rejects the request, since a value that the rule needs is absent or unusable.
      *
      * @param line where the rule starts in the file, from 1
      * @param detail what is missing or unusable, in the text that the client receives

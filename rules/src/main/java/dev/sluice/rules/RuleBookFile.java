@@ -38,7 +38,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /** The most comparisons of rules in the search for warnings: about a second. */
+  /** The largest number of rule comparisons in a search for warnings, which take about a second. */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;
@@ -115,7 +115,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return book;
   }
 
-  /** Adds one warning for all rules for descriptors: a book can have thousands. */
+  /** Adds one warning for all rules for descriptors, since a book can have thousands of them. */
   private static void warnOfDescriptors(List<AnyRule> rules, List<Node> items, Problems problems) {
     List<Integer> ignored =
         IntStream.range(0, rules.size())
@@ -203,7 +203,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     return domains;
   }
 
-  /** Warns about rules that never decide, comparing only rules that can meet. */
+  /** Warns about rules that never decide, comparing only rules that can match the same request. */
   private static void warnOfCovered(List<AnyRule> rules, List<Node> items, Problems problems) {
     RuleFinder earlier = new RuleFinder();
     int[] compared = {0};

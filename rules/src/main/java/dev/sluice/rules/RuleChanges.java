@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class RuleChanges {
 
-  /** The most rules of each book that are compared pair by pair. */
+  /** The largest number of rules per book for which all pairs of rules are compared. */
   private static final int MOST_COMPARED = 1000;
 
   private RuleChanges() {}
@@ -99,7 +99,7 @@ final class RuleChanges {
     return one.text.equals(other.text);
   }
 
-  /** Returns the length of the longest common subsequence from each pair of positions on. */
+  /** Returns, for all i and j, the length of the longest common subsequence from i and j on. */
   private static int[][] common(List<Written> old, List<Written> now) {
     int[][] common = new int[old.size() + 1][now.size() + 1];
     for (int i = old.size() - 1; i >= 0; i--) {

@@ -71,7 +71,7 @@ final class RuleFinder {
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
       // A rule that covers this rule is indexed under all first segments of this rule, or is tried
-      // for every segment. So a search under one segment finds the covering rule.
+      // for every segment. So a search under any single first segment finds the covering rule.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)

@@ -53,7 +53,7 @@ public record RuleMatch(
     replaces = List.copyOf(replaces);
   }
 
-  /** Joins the match of another interpretation; the result has the stricter verdict. */
+  /** Joins two interpretations' matches into one match, which gets the stricter verdict. */
   RuleMatch with(RuleMatch other) {
     Verdict both = verdict == other.verdict ? verdict : Verdict.CHARGES;
     boolean denies = verdict == Verdict.DENIES || other.verdict == Verdict.DENIES;
@@ -117,7 +117,7 @@ public record RuleMatch(
    * withhold the response.
    */
   public enum Excess {
-    /** The request is denied and nothing is charged. This is the default. */
+    /** The request is denied and nothing is charged. {@code REJECT} is the default. */
     REJECT,
     /** The request is denied, and the remaining tokens of the bucket are spent. */
     DRAIN,

@@ -33,7 +33,7 @@ final class RuleReader {
   private static final List<String> OF_REQUESTS =
       List.of("methods", "host", "path", "headers", "clients");
 
-  /** Fields that change the comparison with rules, in a rule or at the book's top level. */
+  /** Fields of a rule or of a rule book that change how requests are compared with rules. */
   static final List<String> COMPARING = List.of("ignoreCase", "methodOverride");
 
   private static final List<String> ALL =

@@ -47,7 +47,7 @@ final class Template<C> {
       return this;
     }
 
-    /** Returns the value that the template makes of a value, such as its range; null for none. */
+    /** Returns the value as templates write it, such as a range; null for an unusable value. */
     default @Nullable String nearest(String value) {
       return value;
     }
@@ -136,7 +136,7 @@ final class Template<C> {
     return pieces;
   }
 
-  /** Splits at the first colons outside of braces, into at most the given number of parts. */
+  /** Splits a template at the first colons outside of braces, into at most {@code most} parts. */
   private static <C> List<List<Piece<C>>> split(List<Piece<C>> pieces, int most) {
     List<List<Piece<C>>> parts = new ArrayList<>();
     List<Piece<C>> part = new ArrayList<>();
@@ -249,7 +249,7 @@ final class Template<C> {
     return part.stream().filter(piece -> piece.source() != null).count() > 1;
   }
 
-  /** Returns the pattern of a part's texts, with a group for each placeholder. */
+  /** Returns a regular expression for one part of an id, with a group for each placeholder. */
   private static <C> Pattern form(List<Piece<C>> part) {
     String value = hasSeveral(part) ? "([^:]*)" : "(.*)";
     StringBuilder form = new StringBuilder();
@@ -259,7 +259,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** Returns the text with each value as the template would produce it. */
+  /** Returns the text of an id part with each value as the template would write it. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

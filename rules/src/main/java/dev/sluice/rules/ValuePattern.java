@@ -143,8 +143,8 @@ public record ValuePattern(List<String> pieces) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
     // A star of one pattern can match everything between the first and the last star of the other
-    // pattern. So a common value exists if the texts before the first star agree, and the texts
-    // after the last star agree.
+    // pattern. So at least one value matches both patterns if the texts before the first stars
+    // agree, and the texts after the last stars agree.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);

@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
 public final class WireReader {
 
   /**
-   * Replaces the name of a field that was skipped after a mistake. No real field has an empty name.
+   * Replaces the name of a field that was skipped after a mistake. Real fields have no empty name.
    */
   private static final String UNREADABLE = "";
 
@@ -57,14 +57,14 @@ public final class WireReader {
       List.of("at", "op", "limit", "id", "cost", "transactions");
 
   /**
-   * The maximum nesting depth: an object, a list in it, and objects in the list. The parser reads
-   * one more level, so that a message can name the field that is nested too deeply.
+   * The maximum nesting depth: an object, a list in it, and objects in the list. The parser itself
+   * allows one more level, so that a message can name the field that is nested too deeply.
    */
   private static final int DEEPEST = 4;
 
   /**
-   * The largest number of characters of a text or number. A valid id is much shorter, so most ids
-   * that are too long pass the parser and are rejected with a message about ids.
+   * The largest number of characters of a text or number. Valid ids are much shorter than this
+   * maximum, so most longer ids pass the parser and are rejected with a message about ids.
    */
   static final int LONGEST_TEXT = 8192;
 
@@ -422,7 +422,7 @@ public final class WireReader {
 
     private Values() {}
 
-    /** Returns the string. For another type of value, adds a mistake and returns null. */
+    /** Returns the string. If the value is not a string, adds a mistake and returns null. */
     static @Nullable String text(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_STRING) {
@@ -439,7 +439,7 @@ public final class WireReader {
       }
     }
 
-    /** Returns the 64-bit integer. For another type of value, adds a mistake and returns null. */
+    /** Returns the 64-bit integer; adds a mistake and returns null for any other value. */
     static @Nullable Long integer(JsonParser parser, String path, Mistakes mistakes)
         throws IOException {
       if (parser.currentToken() != JsonToken.VALUE_NUMBER_INT) {
@@ -458,7 +458,7 @@ public final class WireReader {
       return parser.getLongValue();
     }
 
-    /** Returns true or false. For another type of value, adds a mistake and returns false. */
+    /** Returns true or false. If the value is not a boolean, adds a mistake and returns false. */
     static boolean truth(JsonParser parser, String path, Mistakes mistakes) throws IOException {
       if (!parser.currentToken().isBoolean()) {
         mistakes.add(path, "found %s, expected true or false".formatted(found(parser)));
@@ -541,7 +541,7 @@ public final class WireReader {
       return "the text is not valid JSON%s: %s".formatted(where, why);
     }
 
-    /** Formats a place. Omits line 1, since the text can itself be one line of a larger file. */
+    /** Formats line and column; omits line 1, since the text can be one line of a larger file. */
     private static String place(JsonLocation at) {
       String line = at.getLineNr() > 1 ? "line %s, ".formatted(at.getLineNr()) : "";
       return line + "column " + Math.max(at.getColumnNr(), 1);

@@ -87,7 +87,7 @@ public final class WireRequest {
   /**
    * Returns the time at which the request was recorded.
    *
-   * @return nanoseconds since the epoch; null if the request is not part of a trace
+   * @return nanoseconds since 1970-01-01; null if the request is not part of a trace
    */
   public @Nullable Long at() {
     return at;
@@ -226,7 +226,7 @@ public final class WireRequest {
 
   private void requireNotUpTo() {
     if (upTo) {
-      mistakes.add("upTo", "found upTo, expected upTo in a spend only");
+      mistakes.add("upTo", "found upTo, expected upTo only in a spend");
     }
   }
 

@@ -178,7 +178,7 @@ final class DefaultsReader {
     }
   }
 
-  /** Whether an entry needs no quota: it only declares a limit that has overrides only. */
+  /** Whether an entry needs no quota, because it only declares a limit with overrides only. */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null
         && fields.find("overridesOnly") != null

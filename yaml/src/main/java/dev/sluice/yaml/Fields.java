@@ -31,7 +31,7 @@ public final class Fields {
     return of(map, owner, known, known, problems);
   }
 
-  /** Returns a map's fields; enough in {@code recognizing} make the file Sluice's. */
+  /** Returns a map's fields, and recognizes a Sluice file by the keys {@code recognizing}. */
   static Fields of(
       Node.Mapping map,
       Node owner,

@@ -37,7 +37,7 @@ final class FileAccess {
    * @param givenUp returns the result of a call that timed out, given the reason
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
-    String reason = "the file does not answer (given up after %s ms)";
+    String reason = "the file system does not respond within %s ms";
     FutureTask<?> hanging = HANGING.get(path);
     if (hanging != null) {
       if (!hanging.isDone()) {

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The content of a file, or the reason why the file could not be read. */
 final class FileContent {
 
-  /** The largest file in bytes: half a million overrides. */
+  /** The largest file in bytes, enough for half a million overrides. */
   private static final int MOST_BYTES = 16 << 20;
 
   /**
@@ -76,7 +76,7 @@ final class FileContent {
         : "the file has more than %1$s MiB, the maximum".formatted(maxBytes >> 20);
   }
 
-  /** Whether a parent is a file, for which Java versions throw different exceptions. */
+  /** Whether the parent of a path is a file, for which Java versions throw different exceptions. */
   private static boolean isBelowAFile(Path path) {
     Path parent = path.toAbsolutePath().getParent();
     return parent != null && Files.exists(parent) && !Files.isDirectory(parent);

@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The files that define the limits: a file of defaults, a file of overrides, a file of names, and
- * files that refer to limits, such as rules. Each of these files is optional.
+ * files that refer to limits, such as rules. Each file is optional.
  *
  * <p>Immutable and thread-safe. Only {@link #load}, {@link #lint}, {@link #lastGood} and {@link
  * #watch} read files, and these methods block on the file system.
@@ -337,7 +337,7 @@ public final class LimitFiles {
      * Adds files that are not YAML. The files are loaded together with the limits, like a
      * {@linkplain #companion companion}.
      *
-     * @param files the files and their reader; only one for each type of companion
+     * @param files the files and their reader; at most one reader for each type of companion
      * @return this
      */
     @CanIgnoreReturnValue
@@ -361,7 +361,7 @@ public final class LimitFiles {
 
     /**
      * Sets the names that are known if no file has a list of names. If a default declares a name
-     * with the field {@code id}, that name replaces the sample with the same name or number.
+     * with the field {@code id}, that name replaces the sample limit of the same name or number.
      *
      * @param samples the names
      * @return this
@@ -414,7 +414,7 @@ public final class LimitFiles {
      * Sets the time-out for reading each file; by default 5 seconds. A file on a mount that does
      * not respond in time is unreadable.
      *
-     * @param timeout more than zero and at most 292 years
+     * @param timeout the time-out, more than zero and at most 292 years
      * @return this
      * @throws IllegalArgumentException if the duration is out of its range
      */

@@ -120,7 +120,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * Reads the files at once, even if they are unchanged, applies them if they are valid, and
+   * Reads the files immediately, even if they are unchanged, applies them if they are valid, and
    * notifies the listener in both cases. Does nothing if {@link #putBack} was called and the
    * content is the same as at that call. If a default, an override or the end of a file was
    * removed, the files are read again after a quarter of a second, and applied only if they have
@@ -193,7 +193,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       }
       tell(() -> listener.broke(clock.instant(), failure));
     } catch (Throwable e) {
-      // Logging or reporting the failure failed too. The watcher ignores this and polls again.
+      // The watcher ignores an error of the log or the listener, and polls again.
     }
   }
 
@@ -308,7 +308,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits must not come into force: a required default is missing, or all. */
+  /** Returns why valid limits are rejected: a required default is missing, or all defaults are. */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());
@@ -360,7 +360,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return true;
   }
 
-  /** Keeps a rollback in force: the files have the same content as at the rollback. */
+  /** Keeps a rollback in force, because the files have the same content as at the rollback. */
   private void keep(Rollback kept, Snapshot snapshot) {
     if (!snapshot.fingerprint().equals(settled)) { // the files had other content at the last poll
       settled = snapshot.fingerprint();
@@ -392,7 +392,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     }
   }
 
-  /** Returns the mistake of a reload without any default. */
+  /** Returns the mistake to report if a reload would leave no default. */
   private static Problem emptied(long had, Snapshot files) {
     return new Problem(
         files.firstFile(),

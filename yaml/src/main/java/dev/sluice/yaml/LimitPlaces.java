@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  * LimitFiles.Builder#places} have this companion. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
- * @param overridesFile the file of the overrides; empty for none
- * @param overrideLines the line of each override in that file
+ * @param overridesFile the file of the overrides; empty if there is no such file
+ * @param overrideLines the line of each override in the file of overrides
  */
 public record LimitPlaces(
     Map<String, String> byLimit, String overridesFile, Map<LimitOverride, Integer> overrideLines) {
@@ -21,8 +21,8 @@ public record LimitPlaces(
    * Makes the companion.
    *
    * @param byLimit file and line by the names of the limits; copied
-   * @param overridesFile the file of the overrides; empty for none
-   * @param overrideLines the line of each override in that file; copied
+   * @param overridesFile the file of the overrides; empty if there is no such file
+   * @param overrideLines the line of each override in the file of overrides; copied
    */
   public LimitPlaces {
     byLimit = Map.copyOf(byLimit);

@@ -94,7 +94,7 @@ public final class LimitProperties {
     return built.build();
   }
 
-  /** Formats a problem. The problem's line is a property's number, from 1. */
+  /** Formats a problem. The line of a problem is the number of a property, from 1. */
   private String text(Problem problem) {
     return places.get(problem.line() - 1) + ": " + problem.message();
   }
@@ -113,7 +113,7 @@ public final class LimitProperties {
     return new Node.Scalar(line, 1, String.valueOf(value), true);
   }
 
-  /** Whether all keys are indexes. In properties, a list's item has its index as key. */
+  /** Whether a map is a list: in properties, each item of a list has its index as key. */
   private static boolean isList(Map<?, ?> map) {
     int index = 0;
     for (Object key : map.keySet()) {

@@ -75,7 +75,7 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
-  /** Whether a character needs no escape; readers treat unusual spaces differently. */
+  /** Whether a character needs no escape, unlike unusual spaces, which YAML readers disagree on. */
   private static boolean isSafe(int c) {
     return c == ' '
         || (c > ' '

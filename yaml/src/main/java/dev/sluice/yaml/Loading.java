@@ -207,7 +207,7 @@ final class Loading {
     return new Place(section.value(), source.problems);
   }
 
-  /** Finds the overrides: in a section, or as the list that makes up the file of overrides. */
+  /** Finds the overrides: in the section {@code overrides}, or as the whole file of overrides. */
   private @Nullable Place overrides(@Nullable Source overrides, @Nullable Source defaults) {
     Source source = having(List.of(Sections.OVERRIDES));
     Node rest = overrides == null || overrides == defaults ? null : overrides.sections.rest();
@@ -340,7 +340,7 @@ final class Loading {
     return read == null ? limits : limits.with(reader.type(), read);
   }
 
-  /** Collects the mistakes in attached files. Each mistake is reported for the file at line 1. */
+  /** Collects the mistakes in attached files. Each mistake is reported at line 1 of its file. */
   private static final class AttachedReports implements AttachedFiles.Reports {
 
     private static final Node WHOLE = new Node.Broken(1, 1);
@@ -364,7 +364,7 @@ final class Loading {
     }
   }
 
-  /** Reports required limits without a default, after files without mistakes only. */
+  /** Reports required limits without a default; called only if the files have no mistakes. */
   private void require(Limits limits, Snapshot snapshot) {
     for (Requirement one : files.required) {
       if (one.onMissing() != MissingDefault.ALLOW && !one.isMetBy(limits)) {
@@ -377,7 +377,7 @@ final class Loading {
 
   /**
    * Warns about names that are disabled because they have no default. Warns only if the files
-   * configure a limit that a missing default disables; other files are not for Boulder.
+   * configure a limit that a missing default disables; other files were not written for Boulder.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =
@@ -475,7 +475,7 @@ final class Loading {
       }
     }
 
-    /** Returns a section that the file has. */
+    /** Returns a section; the caller has checked that the file has this section. */
     Node.Entry entry(String section) {
       return Objects.requireNonNull(sections.find(section), section);
     }

@@ -7,15 +7,15 @@ import java.util.Map;
 
 /**
  * The longest duration of a server's reservations, for each limit that declares one ({@code
- * longestReservation}). Kept beside the limits as a companion, since only a server has reservations
- * that outlive a process. Immutable and thread-safe.
+ * longestReservation}). The durations are a companion of the limits, since only a server has
+ * reservations that outlive a process. Immutable and thread-safe.
  *
  * @param byLimit the longest durations, by the names of the limits
  */
 public record LongestReservations(Map<String, Duration> byLimit) {
 
   /**
-   * The longest duration for a limit that does not declare one. Also the shortest duration that a
+   * The longest duration for a limit that does not declare one, and the shortest duration that a
    * limit can declare.
    */
   public static final Duration USUAL = Duration.ofMinutes(10);

@@ -24,7 +24,7 @@ final class NamesReader {
 
   private static final Node START = new Node.Broken(1, 1);
 
-  /** The fields with which an entry declares a new limit, named by its key. */
+  /** The fields with which an entry declares a new limit, whose name is the entry's key. */
   static final List<String> IN_PLACE =
       List.of(
           "id",
@@ -77,9 +77,9 @@ final class NamesReader {
   }
 
   /**
-   * Warns about each name whose bucket keys begin with another text than before. The warning is
-   * reported at the name's declaration. If the files no longer declare the name, but the name is
-   * one of the samples, the warning is reported at the name's default.
+   * Warns about each name whose bucket keys begin with a different text after the reload. The
+   * warning is reported at the name's declaration. If the files no longer declare the name, but the
+   * name is one of Sluice's sample names, the warning is reported at the name's default.
    *
    * @param names all names that are known now
    * @param ofDefaults receives the warnings about names without a declaration
@@ -186,7 +186,7 @@ final class NamesReader {
       return null;
     }
     try {
-      // A wrong number was already reported. The other fields are checked without the number.
+      // A wrong number was already reported. Checks the other fields as if the number were absent.
       LimitName.Builder builder =
           number != null && usable
               ? LimitName.builder(number.intValue(), name)
@@ -236,8 +236,8 @@ final class NamesReader {
   }
 
   /**
-   * Reports a message of the name's builder, at the field whose name begins the message, such as
-   * {@code id}.
+   * Reports a message of the name's builder, at the field whose name is the message's first word,
+   * such as {@code id}.
    */
   private static void report(String message, Fields fields, Problems problems) {
     int colon = message.indexOf(": ");
@@ -308,7 +308,7 @@ final class NamesReader {
         return text;
       }
     } catch (URISyntaxException e) {
-      // The text is not a link: the statement below reports this.
+      // The text is not a link, and the statement below reports this mistake.
     }
     problems.wrong(node, expected);
     return null;

@@ -26,8 +26,8 @@ public sealed interface Node {
 
   /**
    * A single value without a YAML type. The reader that uses the value decides whether the value is
-   * a text, a number or a boolean. So {@code no} or {@code 010} never silently become another
-   * value.
+   * a text, a number or a boolean. Therefore, a text such as {@code no} or {@code 010} never
+   * becomes another value.
    *
    * @param line the line, from 1
    * @param column the column, from 1
@@ -67,7 +67,7 @@ public sealed interface Node {
   record Mapping(int line, int column, List<Entry> entries) implements Node {}
 
   /**
-   * Replaces a node whose mistake was already reported. Readers must not report this node again.
+   * Replaces a node whose mistake was already reported. Readers must not report a mistake twice.
    *
    * @param line the line, from 1
    * @param column the column, from 1

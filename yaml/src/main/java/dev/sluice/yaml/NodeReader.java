@@ -51,7 +51,7 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
-  /** The most characters of a value; the longest is an id of an ACME order's names. */
+  /** The most characters of a value. The longest values are ids that join an ACME order's names. */
   static final int MAX_SCALAR = 64 * 1024;
 
   /** The most characters of an embedded file. Kubernetes allows 1 MiB for a whole ConfigMap. */
@@ -60,7 +60,7 @@ final class NodeReader {
   /** The nesting depth of an embedded file, which is a value in the root's map {@code data}. */
   private static final int EMBEDDED_DEPTH = 3;
 
-  /** The largest buffer of the scanner, which copies its rest for each refill. */
+  /** The largest buffer of the YAML scanner, which copies its unread rest at each refill. */
   private static final int MAX_BUFFER = 1 << 20;
 
   /** Matches the end of the parser's messages that quote more than one character of the file. */
@@ -168,7 +168,7 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. A list or the root is received before the list's content is
+   * @param taker receives the node. The taker receives a list or the root before its content is
    *     read, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {

@@ -165,7 +165,7 @@ public final class OverridesCsv {
     return lines;
   }
 
-  /** Whether a row is a further quota of the override before: all other cells are equal. */
+  /** Whether a row only adds a quota to the previous row's override: all other cells are equal. */
   private static boolean isFurtherQuota(Line row, Line before) {
     List<Quota> quotas = before.override().quotas();
     LimitOverride own = row.override();
@@ -222,7 +222,7 @@ public final class OverridesCsv {
   /** A row with the number of the line where it starts. */
   private record Row(int number, List<String> cells) {}
 
-  /** Splits a text into rows as in RFC 4180, also at LF only; skips empty lines. */
+  /** Splits a text into rows as in RFC 4180; LF alone also ends a row; skips empty lines. */
   private static List<Row> rows(String text) {
     List<Row> rows = new ArrayList<>();
     List<String> cells = new ArrayList<>();

@@ -118,7 +118,7 @@ final class OverridesReader {
     }
   }
 
-  /** Reports {@code unlimited}: the metrics would not count the id's requests. */
+  /** Reports {@code unlimited} in an override, since metrics would not count the id's requests. */
   private boolean isUnlimited(Node.Mapping map) {
     for (Node.Entry field : map.entries()) {
       if (field.key().text().equals("unlimited")) {

@@ -27,7 +27,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Problems {
 
-  /** The most problems that are kept of a completely wrong file. */
+  /** The largest number of problems that are kept if a file is completely wrong. */
   static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
@@ -45,7 +45,7 @@ public final class Problems {
   private boolean recognized;
 
   /**
-   * A problem in two versions.
+   * A problem with two texts: one can quote the file, and one does not.
    *
    * @param problem the problem, which can quote text of the file
    * @param withoutText the same problem without text of the file; null if the problem quotes no
@@ -68,7 +68,7 @@ public final class Problems {
     this.places = places;
   }
 
-  /** Returns a node's place, with this file's name in a message about another file. */
+  /** Returns a node's line; a message about another file also gets this file's name. */
   String place(Node node, Problems message) {
     if (places != null) {
       return places.apply(node.line());
@@ -94,7 +94,7 @@ public final class Problems {
 
   /**
    * Recognizes the file if at least two fields of a map, and at least half of its fields, are
-   * known. Call this method for each map.
+   * known. Call this method for each map of the file.
    *
    * @param map the map
    * @param known the fields that the map may have
@@ -224,7 +224,7 @@ public final class Problems {
   }
 
   /**
-   * Returns a key for a message, which quotes the text only if it has the form of a key.
+   * Returns a key for a message. The key's text is quoted only if the text has the form of a key.
    *
    * @param key the key
    * @return the key's text in quotes, or the length of the text

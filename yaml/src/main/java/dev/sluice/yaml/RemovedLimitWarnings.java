@@ -68,7 +68,7 @@ final class RemovedLimitWarnings {
     return known != null && limits.hasDefault(known);
   }
 
-  /** Warns about missing overrides. */
+  /** Warns about overrides that the reload would remove. */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
     for (LimitName name : before.catalogue().names()) {
@@ -94,7 +94,7 @@ final class RemovedLimitWarnings {
     return (int) before.overridesOf(name).stream().filter(one -> !left.contains(one.id())).count();
   }
 
-  /** Whether a file was truncated: its new content begins the old one. */
+  /** Whether a file was truncated: its new content is only the beginning of its old content. */
   private static boolean cut(
       @Nullable FileContent before, @Nullable FileContent now, List<Problem> warnings) {
     if (before == null || now == null || now.fault() != null || before.fault() != null) {

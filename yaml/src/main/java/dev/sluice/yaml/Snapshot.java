@@ -9,7 +9,7 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
-/** The contents of all files at about the same time; null for one not configured. */
+/** The contents of all files at about the same time; null for a file that is not configured. */
 record Snapshot(
     @Nullable FileContent names,
     @Nullable FileContent defaults,

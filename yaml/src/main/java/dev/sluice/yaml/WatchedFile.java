@@ -12,9 +12,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A poll compares the size, modification time and identity of a file with the values at the last
- * read. If all three values are unchanged, the content is not read again. Links are followed: a
- * mounted ConfigMap changes by pointing a link to another folder, and many editors rename a new
- * file to the old name.
+ * read. If size, time and identity are unchanged, the content is not read again. Links are
+ * followed: a mounted ConfigMap changes by pointing a link to another folder, and many editors
+ * rename a new file to the old name.
  *
  * The modification time is coarse (a kernel's tick, or a second on some file systems). A file that
  * is written twice in a row can look unchanged after the second write. So if the last modification
@@ -52,7 +52,7 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Reads the file. Changes no field: an abandoned call can return at any later time. */
+  /** Reads the file without changing a field: an abandoned call can still return later. */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

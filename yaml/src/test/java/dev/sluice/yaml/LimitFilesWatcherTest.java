@@ -589,7 +589,7 @@ class LimitFilesWatcherTest {
         };
     for (int i = 0; i < 3; i++) {
       assertThat(access.call(defaults, hanging, reason -> reason))
-          .isEqualTo("the file does not answer (given up after 20 ms)");
+          .isEqualTo("the file system does not respond within 20 ms");
     }
     assertThat(calls).hasValue(1);
     answer.countDown();

@@ -43,8 +43,8 @@ public final class KeyScan {
   }
 
   /**
-   * Returns an equivalent statement with a new text, because drivers prepare a text that they see
-   * often.
+   * Returns an equivalent statement whose text was never used before, because drivers prepare a
+   * text that they see often.
    */
   static String asNew(String sql) {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";

@@ -68,7 +68,7 @@ public abstract class SqlCall extends RemoteCall<long[]> {
   protected abstract long[] run(Connection connection, PreparedStatement statement)
       throws SQLException;
 
-  /** Returns each key once, sorted. Every call locks its rows in this order. */
+  /** Returns each key once, in the sorted order in which every call locks its rows. */
   protected final byte[][] inOrder() {
     byte[][] sorted = keys.toArray(new byte[0][]);
     Arrays.sort(sorted, Arrays::compareUnsigned);

@@ -205,7 +205,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
   }
 
-  /** Checks a new connection. Throws if its database cannot hold the buckets of this store. */
+  /** Checks a new connection. Throws if the database cannot hold the buckets of this store. */
   private void look(Connection connection) throws SQLException {
     String why = dialect.refusal(connection);
     refusal = why;
@@ -249,7 +249,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // The thread ends when its connection does.
+        // The connection did not end in time; its thread ends when the connection is closed.
       }
     }
 
@@ -300,7 +300,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       try {
         context.timing().await(closing, REOPEN_NANOS);
       } catch (TimeoutException e) {
-        // The pause is over: try again.
+        // The pause is over: try again to open a connection.
       }
     }
 
@@ -394,8 +394,8 @@ public final class SqlDatabase implements Endpoint, Topology {
       try {
         context.timing().elsewhere(() -> cancel(call));
       } catch (Throwable e) {
-        // No thread could cancel the statement: the connection's time-out and the functions' lock
-        // time-outs end the statement.
+        // No thread is available to cancel the statement, so the connection's time-out and the
+        // functions' lock time-outs end the statement.
       }
     }
 
@@ -478,7 +478,7 @@ public final class SqlDatabase implements Endpoint, Topology {
           left.setNetworkTimeout(Runnable::run, lentMillis);
         }
       } catch (SQLException e) {
-        // The connection was broken.
+        // The connection is broken, so its settings no longer matter.
       }
     }
   }
@@ -495,7 +495,7 @@ public final class SqlDatabase implements Endpoint, Topology {
 
   /**
    * Deletes full buckets in small steps, in the order of the keys. Only one process at a time
-   * deletes buckets. For use by one thread.
+   * deletes buckets. Not thread-safe.
    */
   private final class Cleaning {
 

@@ -32,7 +32,7 @@ public interface SqlDialect {
   @Nullable String refusal(Connection connection) throws SQLException;
 
   /**
-   * Deletes the full buckets among the next keys.
+   * Deletes the full buckets among the keys that follow a given key.
    *
    * @param after the key after which the step begins
    * @param most how many keys to check
@@ -61,7 +61,7 @@ public interface SqlDialect {
     /** Returns whether the connection must be closed. */
     boolean breaksConnection();
 
-    /** Returns whether the session does not have the prepared statement, as behind some poolers. */
+    /** Returns whether the session lost the prepared statement, which some poolers cause. */
     boolean isLostStatement();
   }
 }

@@ -173,7 +173,7 @@ public final class SqlOptions {
   }
 
   /**
-   * Opens a store: connects, up to 5 s. If the database is unreachable, opening still succeeds.
+   * Opens a store, also if the database is unreachable; waits up to 5 s for the connection.
    *
    * @param timing the timing of the store; the store closes it
    * @param kind the kind of the store, for the names of threads, logs and metrics

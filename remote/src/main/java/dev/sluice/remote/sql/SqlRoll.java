@@ -15,8 +15,8 @@ import javax.sql.DataSource;
 
 /**
  * The list of processes that use a store, in a table with one row per process. Each row expires at
- * an instant of the database's clock. Every announcement deletes the expired rows. Blocks, on a
- * separate connection; thread-safe.
+ * an instant of the database's clock. When a process announces itself, expired rows are deleted.
+ * Blocks, on a separate connection; thread-safe.
  */
 public final class SqlRoll implements Presence {
 

@@ -49,7 +49,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);
     if (!HOSTS.matcher(hosts).matches() || mayHoldPassword(uri, at >= 0, hosts)) {
-      throw new IllegalArgumentException("a password that is cut at its /, ? or #");
+      throw new IllegalArgumentException("found /, ? or # in a password, expected %2F, %3F or %23");
     }
     String path = uri.getRawPath().isEmpty() ? "/" : uri.getRawPath();
     String query = uri.getRawQuery() == null ? "" : "?" + uri.getRawQuery();
@@ -88,7 +88,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
    * Removes the options of a store from a URL; all other parameters belong to the driver.
    *
    * @param known the names of the store's options
-   * @param driver a JDBC URL with which the driver is found
+   * @param driver a JDBC URL, from which the driver is found
    * @param product the name of the database system, for messages
    * @throws IllegalArgumentException for an option that neither the store nor the driver has
    */
@@ -130,7 +130,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
             .formatted(
                 isWord
                     ? "the option \"" + option + "\""
-                    : "an unknown option (not shown, as it may be part of a password, where ? is written %3F, & is %26 and @ is %40)",
+                    : "an unknown option (not shown, may be part of a password: write ?, & and @ as %3F, %26 and %40)",
                 known,
                 product,
                 isWord ? Suggestion.didYouMean(option, known) : ""));

@@ -164,7 +164,7 @@ public record Conversion(
       rules.add(text);
     }
 
-    /** Returns how many nodes pattern searches visited, for a test that bounds it. */
+    /** Returns how many nodes were visited by pattern searches, for a test of the upper bound. */
     AtomicLong steps() {
       return steps;
     }

@@ -44,7 +44,7 @@ import org.jspecify.annotations.Nullable;
  * If a request has the value "a*b" itself, Envoy first looks for the descriptor that is written
  * "a*b", and only then for a pattern that matches. So if an earlier pattern would match the text
  * "a*b", a copy of the descriptor for this one value is written before all patterns. The copy has
- * the same limits and ids.
+ * the limits and ids of the original descriptor.
  *
  * A key without a value and the same key with a value are written as a default and an override.
  * Envoy counts each combination of values separately. A rule of Sluice also counts each combination
@@ -112,7 +112,7 @@ final class DomainWriter {
     return Objects.requireNonNull(branch.rate());
   }
 
-  /** Reports each name in {@code replaces} without a limit: unlimited, or a denial. */
+  /** Reports each name in {@code replaces} for which no limit was written. */
   private void tellUnknown() {
     rated(domain.branches())
         .forEach(
@@ -128,7 +128,7 @@ final class DomainWriter {
             });
   }
 
-  /** Returns the line {@code replaces}: the limits written for the configured names. */
+  /** Returns a rule's line {@code replaces} with the limits written for the configured names. */
   private String replaces(Rate rate) {
     String limits =
         rate.replaces().stream()
@@ -143,7 +143,7 @@ final class DomainWriter {
     final Map<String, Branch> exact = new LinkedHashMap<>();
     final List<Branch> literals = new ArrayList<>();
 
-    /** The patterns and the descriptor without a value, if no earlier pattern covers them. */
+    /** The descriptors that match several values, unless an earlier pattern covers these values. */
     final List<Branch> open = new ArrayList<>();
 
     final PatternSet patterns = new PatternSet(files.steps());
@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys without a limit below this descriptor, but with a
-     * limit below a more general descriptor that matches the same value.
+     * For each descriptor, the lists of keys without a limit below the descriptor itself, but with
+     * a limit below a more general descriptor of the same value.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -187,7 +187,7 @@ final class DomainWriter {
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      // The sets now contain only patterns that are more general than the descriptor.
+      // Below, the pattern sets contain only patterns more general than the checked descriptor.
       for (int i = open.size() - 1; i >= 0; i--) {
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
@@ -260,8 +260,8 @@ final class DomainWriter {
 
   /**
    * Returns the siblings that can be written as overrides of the limit for any value. A value that
-   * a pattern matches is written as a rule instead: otherwise the pattern's rule would match before
-   * the rule of the default.
+   * a pattern matches is written as a rule, not as an override; otherwise the pattern's rule would
+   * match before the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -283,7 +283,7 @@ final class DomainWriter {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** Whether a descriptor can be a default or an override: it replaces nothing. */
+  /** Whether a descriptor only has a quota, so that it can be a default or an override. */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -306,8 +306,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead to limits below a branch, each with whether its keys lead
-   * to a limit for all values.
+   * Returns the lists of keys that lead from a branch to limits below it, and for each list whether
+   * a limit exists for all values of the keys.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
@@ -419,8 +419,8 @@ final class DomainWriter {
 
   /**
    * Returns the preferred name of a limit: the name in the configuration, or the path if the
-   * configuration has no name. If another domain has the same name, the name is prefixed with the
-   * domain.
+   * configuration has no name. If another domain has a limit of the same name, the domain is put
+   * before the name.
    */
   private String wish(Rate rate, List<Branch> path) {
     if (!rate.name().isEmpty()) {

@@ -135,7 +135,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
         || files.entries().isEmpty()) {
       problems.mistake(
           data == null ? kind.key() : data.key(),
-          "found a ConfigMap without files, expected them in its field data");
+          "found a ConfigMap without files, expected files in its field data");
       return null;
     }
     Domains all = new Domains(List.of());
@@ -368,7 +368,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     return List.copyOf(names);
   }
 
-  /** Returns the text of a scalar. A number is also a text here, as in envoyproxy/ratelimit. */
+  /** Returns the text of a scalar. A number is accepted as a text, as in envoyproxy/ratelimit. */
   private static @Nullable String text(@Nullable Node node) {
     return node instanceof Node.Scalar scalar && !scalar.isNull() ? scalar.text() : null;
   }
@@ -398,7 +398,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return all.stream().filter(one -> one.name.equals(name)).findFirst().orElse(null);
     }
 
-    /** Returns these domains merged with the domains of later files. */
+    /** Returns the domains of this object merged with the domains of later files. */
     Domains plus(Domains more) {
       Map<String, Domain> both = new LinkedHashMap<>();
       for (Domain one : both(all, more.all)) {

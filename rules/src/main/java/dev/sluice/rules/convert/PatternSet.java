@@ -30,7 +30,7 @@ final class PatternSet {
     @Nullable Node star;
     @Nullable ValuePattern pattern;
 
-    /** The number of patterns with this beginning. */
+    /** The number of patterns that begin with the text of this node. */
     int size;
 
     Node(boolean endsInStar) {
@@ -118,7 +118,7 @@ final class PatternSet {
         : anyMeets(turned, alikeFromEnd);
   }
 
-  /** Returns the nodes whose text before the first star begins the text, or the reverse. */
+  /** Returns nodes whose text before the first star is a prefix of the text, or vice versa. */
   private List<Node> alike(String begin, Node root) {
     List<Node> alike = new ArrayList<>();
     Node at = root;

@@ -101,7 +101,7 @@ final class HttpAnswersTest {
     for (String act : List.of("check", "refund", "reset", "reservations")) {
       HttpResponse<String> refused = server.post("/v1/" + act, upTo(",\"cost\":3"));
       assertThat(refused.statusCode()).as(act).isEqualTo(400);
-      assertThat(refused.body()).as(act).contains("found upTo, expected upTo in a spend only");
+      assertThat(refused.body()).as(act).contains("found upTo, expected upTo only in a spend");
     }
     assertThat(server.post("/v1/spend", "{\"transactions\":[" + LOGIN + "],\"upTo\":true}").body())
         .contains("found upTo in a batch, expected upTo with a single transaction only");
