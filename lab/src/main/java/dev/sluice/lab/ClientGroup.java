@@ -104,12 +104,16 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    // The discarded list serves only to report wrong values now, not during the run.
+    // This call adds clients to a discarded list, to report wrong values now and not during the
+    // run.
     group.addTo(new ArrayList<>(), 0);
     return group;
   }
 
-  /** Returns the names of the kinds of traffic. A description begins with one of these names. */
+  /**
+   * Returns the names of the kinds of traffic. The description of a group of clients begins with
+   * the name of its kind.
+   */
   public static List<String> kinds() {
     return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }

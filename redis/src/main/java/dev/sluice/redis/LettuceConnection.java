@@ -148,8 +148,8 @@ class LettuceConnection implements Connection {
   }
 
   /**
-   * A response that records server errors, such as redirections. After an error, the script did not
-   * run.
+   * A response that records server errors, such as redirections. If the response is an error, the
+   * script did not run.
    */
   private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
 

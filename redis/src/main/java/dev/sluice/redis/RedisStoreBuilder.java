@@ -149,7 +149,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the certificate of this client, for a server that requires client certificates. Redis
-   * requires client certificates by default ({@code tls-auth-clients}). Call {@link #key} too.
+   * requires client certificates by default ({@code tls-auth-clients}). Set the private key of the
+   * certificate with {@link #key}.
    *
    * @param pem a readable file with an X.509 certificate in PEM and its intermediate certificates
    * @return this
@@ -211,8 +212,9 @@ public final class RedisStoreBuilder {
    * tokens in a period than one process would grant in a period that is longer by the skew.
    * Requires {@link #clock}.
    *
-   * @param most up to ten minutes. The wait in a denial can be too short by the skew, for a process
-   *     whose clock is behind, or after a limit was reduced
+   * @param most the largest difference between two clocks, up to ten minutes. The wait in a denial
+   *     can be too short by the skew, for a process whose clock is behind, or after a limit was
+   *     reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -225,7 +227,8 @@ public final class RedisStoreBuilder {
    * s. A refund or reset by another process takes effect at the latest after this time. A Cluster
    * or a ring of several servers is called every time.
    *
-   * @param most up to an hour; zero to call the server every time
+   * @param most the longest time to repeat a denial, up to an hour; zero to call the server for
+   *     every charge
    * @return this
    */
   @CanIgnoreReturnValue
@@ -269,7 +272,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the user that logs in to the Sentinels. Sentinels have separate users and passwords, and
-   * never receive the servers' credentials. Call {@link #sentinelPassword} too.
+   * never receive the servers' credentials. Set the password of this user with {@link
+   * #sentinelPassword}.
    *
    * @param user the ACL user; not needed if the Sentinels have only a password
    * @return this
@@ -292,8 +296,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
-   * find a bucket on the same server only if both have the same names. If a server gets another
-   * address but keeps its name, its keys stay on this server.
+   * find a bucket on the same server only if both use the same names for the servers. If a server
+   * gets another address but keeps its name, its keys stay on this server.
    *
    * @param names one name for each host, all different
    * @return this

@@ -81,8 +81,8 @@ final class JsonLog extends LogFormat {
   private boolean isSealed;
 
   /**
-   * The column of a header, and a second column for a key outside of the headers that contains the
-   * same header.
+   * The column of a header, and a second column with the same header, for a key outside of the
+   * object with the headers.
    */
   private record Plain(int header, int column) {}
 

@@ -106,8 +106,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a candidate: other limits that decide the same requests for comparison. If these limits
-   * have rules, their own rules are used. Null, the default, means no comparison.
+   * Sets a candidate: other limits that decide the same requests for comparison. A candidate with
+   * rules uses its own rules. By default there is no candidate (null), and nothing is compared.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -245,8 +245,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that receives the costs that requests would charge to a limit. The run then
-   * decides no requests.
+   * Sets a consumer that receives the costs that requests would charge to a limit. A run with this
+   * consumer decides no requests.
    */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {

@@ -56,7 +56,7 @@ final class Side {
     DENIED,
     /**
      * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
-     * has too many interpretations. A server would reply 400.
+     * has too many interpretations. A server would reply to this request with 400.
      */
     UNUSABLE
   }

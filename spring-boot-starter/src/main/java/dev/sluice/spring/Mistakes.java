@@ -145,7 +145,8 @@ final class Mistakes {
       found.add(String.valueOf(missing));
       return;
     }
-    // The settings are checked with an address; for Spring's own database, any address will do.
+    // The settings can be checked only with an address, so Spring's own database gets a dummy
+    // address.
     String parsed = ofSpring ? kind + "://localhost/any" : address;
     // Each lambda is created only if its module is present, since its result has a module's type.
     switch (kind) {

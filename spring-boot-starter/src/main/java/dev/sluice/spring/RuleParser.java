@@ -116,7 +116,9 @@ final class RuleParser {
     }
   }
 
-  /** Adds the mistakes that the limits show in a rule; removes the rule's paths from messages. */
+  /**
+   * Adds the mistakes of a rule that does not fit the limits; the messages omit the rule's paths.
+   */
   private void checkFit(String field, Rule rule, String where) {
     if (limits != null) {
       String prefix = "rule %s: ".formatted(where);

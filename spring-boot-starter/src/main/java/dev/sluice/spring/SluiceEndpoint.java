@@ -114,7 +114,8 @@ class SluiceEndpoint {
   }
 
   /**
-   * Returns a transaction on a bucket, with any quota if only the application has the real quota.
+   * Returns a transaction on a bucket. If only the application knows the quota of the bucket, the
+   * transaction has an arbitrary quota.
    */
   private Transaction bucketOf(String[] path) {
     Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));

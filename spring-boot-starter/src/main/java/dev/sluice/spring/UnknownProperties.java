@@ -191,7 +191,10 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return OURS.equals(name) || OURS.isAncestorOf(name);
   }
 
-  /** Whether a property is part of a list that another source replaces without this property. */
+  /**
+   * Whether a property belongs to a list that another source replaces with a list without this
+   * property.
+   */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {
     for (int i = 0; i < name.getNumberOfElements(); i++) {

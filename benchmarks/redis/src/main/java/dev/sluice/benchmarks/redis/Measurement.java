@@ -142,8 +142,8 @@ final class Measurement {
 
   /**
    * Waits until many calls were made, the rate of calls no longer rises, and the JIT compiler
-   * hardly works any more. Returns the time that this took in seconds; the negated time if the JVM
-   * was still warming up at the end.
+   * hardly works any more. Returns the duration of the warm-up in seconds; the negated duration if
+   * the JVM was still warming up at the end.
    */
   private double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();

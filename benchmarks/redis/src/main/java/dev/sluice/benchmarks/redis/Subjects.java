@@ -140,7 +140,7 @@ final class Subjects {
   }
 
   /**
-   * Returns a bound for limiters that decide in a script: a script with only the commands that
+   * Returns a bound that no limiter with a script can beat: a script with only the commands that
    * every decision needs.
    */
   private static Client script(URI uri) {

@@ -18,8 +18,8 @@ public final class ServerFlags {
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  // Before this Java version, bin/sluice passes flags with which Netty counts its direct memory
-  // itself. From this version on, it passes flags that allow native access and sun.misc.Unsafe.
+  // Before Java 24, bin/sluice passes flags with which Netty counts its direct memory itself. From
+  // Java 24 on, bin/sluice passes flags that allow native access and sun.misc.Unsafe.
   private static final int NATIVE_ACCESS_FLAGS_FROM = 24;
 
   private ServerFlags() {}

@@ -27,9 +27,9 @@ import java.util.stream.Stream;
 /**
  * The command {@code ./sluice bench server}. Compares each protocol of the server with an
  * alternative: the Redis protocol with Redis itself, and HTTP and gRPC with a server that makes no
- * decisions. All requests are allowed. The subjects of a scene first run until their rates are
- * stable. The subjects are measured in turn, in several rounds, and a figure is the median of the
- * rounds. The servers have the same heap size as in the Debian package.
+ * decisions. The limits of the benchmark allow all requests. The subjects of a scene first run
+ * until their rates are stable. The subjects are measured in turn, in several rounds, and a figure
+ * is the median of the rounds. The servers have the same heap size as in the Debian package.
  */
 public final class ServerReport {
 

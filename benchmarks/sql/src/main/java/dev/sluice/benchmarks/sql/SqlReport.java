@@ -36,7 +36,7 @@ import org.mariadb.jdbc.MariaDbDataSource;
  * The command {@code ./sluice bench sql}. Compares the PostgreSQL store with Bucket4j, which has
  * the same number of connections, and the MariaDB store with one prepared statement. The subjects
  * of a row run in one process and are measured in turn, in several rounds. A figure is the median
- * of the rounds. Each row is printed when it was measured.
+ * of the rounds. Each row is printed as soon as it has been measured.
  */
 public final class SqlReport {
 
@@ -265,8 +265,8 @@ public final class SqlReport {
   }
 
   /**
-   * Compares the latency of one caller with that of a statement that does nothing, and of the
-   * store's function without the store's queue and threads.
+   * Compares the latency of one caller with the latency of a statement that does nothing, and with
+   * the latency of the store's function without the store's queue and threads.
    */
   private void besideStatements(Database database) throws SQLException, InterruptedException {
     List<Round> ours = new ArrayList<>();
