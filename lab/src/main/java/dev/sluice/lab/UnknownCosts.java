@@ -54,7 +54,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * Checks the values of a simulation.
    *
-   * @param demand the factor, above 0, at most 100
+   * @param demand the total cost of the calls as a multiple of the limit, above 0, at most 100
    * @param length the simulated time, above 0, at most 10 years
    * @throws IllegalArgumentException if a value is out of its range, or if there are more than
    *     20,000,000 calls

@@ -79,8 +79,8 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map, which can take long if another server is unreachable. At the same time,
-   * pings the server on the connection that calls use. If the connection does not respond, it is
+   * Refreshes the map, which can take long if another server is unreachable. During the refresh,
+   * pings the server on the connection that calls use. If this connection does not respond, it is
    * closed, so that the client reconnects, since the server's machine may be down. If the server
    * responds to PING, the probe also runs the script.
    */
@@ -111,7 +111,7 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Probes the master that has the probe key. The call loads the Cluster's map, and loads the
+   * Probes the master that has the probe key. The probe loads the Cluster's map, and loads the
    * script on this master.
    */
   @Override

@@ -83,7 +83,7 @@ public final class RedisStoreBuilder {
    * Sets the time-out of connecting, including greeting and log-in; by default 2 s. A charge that
    * waits for a connection still times out after {@link #timeout}.
    *
-   * @param limit from 1 ms to an hour
+   * @param limit the time-out, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -94,7 +94,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the name under which the server lists the connections.
    *
-   * @param name printable ASCII without spaces
+   * @param name the name, in printable ASCII without spaces
    * @return this
    */
   @CanIgnoreReturnValue
@@ -128,7 +128,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the checks of a server's certificate; by default {@link Verify#FULL}.
    *
-   * @param checks the checks; they require TLS
+   * @param checks the checks, which require TLS
    * @return this
    */
   @CanIgnoreReturnValue
@@ -186,7 +186,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets which part of a key selects its server; by default the whole key.
    *
-   * @param rule the part of the key
+   * @param rule the part of the key that selects the server
    * @return this
    */
   @CanIgnoreReturnValue

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  */
 /**
  * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
- * which a given share of the clients is never denied. Here a client is an id of the limit. The
- * result is exact if each request is charged to only one id of the limit. Takes 8 bytes per client,
- * and 16 bytes per client and rate. Not thread-safe.
+ * which a given share of the clients is never denied. In this class, a client is an id of the
+ * limit. The result is exact if each request is charged to only one id of the limit. Takes 8 bytes
+ * per client, and 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -71,8 +71,8 @@ public final class Fit implements Demands {
    * clients are the smallest group of clients that sent half of the requests during the attack, and
    * every client that sent as many requests as the smallest sender in the group.
    *
-   * @param fromNanos the start, in nanoseconds since the epoch
-   * @param toNanos the end (exclusive), in nanoseconds since the epoch
+   * @param fromNanos the start of the attack, in nanoseconds since the epoch
+   * @param toNanos the end of the attack (exclusive), in nanoseconds since the epoch
    */
   public record Attack(long fromNanos, long toNanos) {}
 

@@ -164,7 +164,7 @@ public final class Replay {
    * Sets how the client's address is found behind proxies. By default, the address is the value of
    * the column {@code client}.
    *
-   * @param newClient how a server finds the address
+   * @param newClient the way in which a server finds the client's address
    * @param newProxy the peer of every request if the log has no column for the peer; null for no
    *     peer
    */
@@ -291,7 +291,7 @@ public final class Replay {
    * @param rule the line of the rule; 0 without a rule book
    * @param limit the limit that denied; empty if the rule denies all requests
    * @param id the id of the bucket; empty if the rule denies all requests
-   * @param request the method and the target; empty if the log has none
+   * @param request the method and the target of the request; empty if the log has neither
    * @param status the response status in the log; -1 if the log has none
    * @param retryInNanos the wait after which the request would be allowed; 0 if the request would
    *     never be allowed

@@ -175,7 +175,7 @@ final class Mistakes {
    * Finds mistakes in the filter's rules.
    *
    * @param limits the limits; null if they could not be loaded
-   * @param names the names of limits, with which names in rules are checked; empty if unknown
+   * @param names the names of the limits, for checking the names in rules; empty if unknown
    */
   private void findInRules(@Nullable Limits limits, List<String> names) {
     SluiceProperties.Filter filter = properties.filter();

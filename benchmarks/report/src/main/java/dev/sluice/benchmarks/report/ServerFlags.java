@@ -27,7 +27,7 @@ public final class ServerFlags {
   /**
    * Returns the flags that the launcher passes to {@code sluice serve}, and further flags.
    *
-   * @param more the further flags, such as the size of the heap
+   * @param more further flags for the JVM, such as the heap size
    * @return flags for the JVM
    */
   public static List<String> asLaunched(String... more) {
