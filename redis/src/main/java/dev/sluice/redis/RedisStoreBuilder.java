@@ -71,7 +71,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the time-out of a call; by default 500 ms.
    *
-   * @param limit from 1 ms to an hour
+   * @param limit the time-out, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue

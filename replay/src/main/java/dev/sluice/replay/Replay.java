@@ -99,7 +99,7 @@ public final class Replay {
   /**
    * Checks the name of a format, such as {@code combined}.
    *
-   * @throws IllegalArgumentException if there is no such format
+   * @throws IllegalArgumentException if no format has this name
    */
   public static void requireFormat(String name) {
     LogFormat unused = LogFormat.parse(name, ZoneOffset.UTC);
@@ -310,7 +310,7 @@ public final class Replay {
    * A request that is charged to the watched bucket.
    *
    * @param atNanos the time of the request, in nanoseconds since the epoch
-   * @param request the method and the target; empty if the log has none
+   * @param request the method and the target of the request; empty if the log has neither
    * @param status the response status in the log; -1 if the log has none
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets

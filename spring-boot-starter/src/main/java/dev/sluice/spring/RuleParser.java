@@ -50,7 +50,7 @@ final class RuleParser {
    *
    * @param index the position of the rule in {@code sluice.filter.rules}
    * @param limits the limits that the rule must fit; null if they could not be loaded
-   * @param problems receives one line per mistake
+   * @param problems a consumer that receives one line per mistake
    */
   RuleParser(
       SluiceProperties.Filter filter,
