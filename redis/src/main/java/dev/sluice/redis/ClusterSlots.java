@@ -70,7 +70,7 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   private Breaker breakerOf(Node node) {
-    // The map nearly always contains the breaker, and get does not lock.
+    // The map nearly always contains the breaker, and get() takes no lock.
     Breaker breaker = breakers.get(node.id());
     return breaker != null
         ? breaker

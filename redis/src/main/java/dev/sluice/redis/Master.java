@@ -72,7 +72,7 @@ final class Master {
     } catch (RejectedExecutionException e) {
       // The store was closed before the first request.
     } catch (Throwable e) {
-      // Out of memory: this attempt to connect fails, and the next one asks the Sentinels.
+      // Out of memory: this attempt to connect fails, and the next attempt asks the Sentinels.
       started.set(false);
       throw e;
     }

@@ -79,8 +79,8 @@ final class Side {
     final List<Tally> tallies;
 
     private final int trials; // the number of transactions in shadow
-    // The fields of the only transaction, so that a decision reads few objects. These fields are
-    // set only if one transaction with one quota decides and no limit is in shadow.
+    // If one transaction with one quota decides, and no limit is in shadow, these fields copy the
+    // transaction, so that a decision reads few objects.
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;

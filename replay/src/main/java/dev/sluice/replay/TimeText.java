@@ -28,7 +28,7 @@ final class TimeText {
 
   private static final long SECOND = 1_000_000_000;
   private static final String MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  // The smallest number taken for milliseconds. As seconds, the same number is in the year 5138.
+  // The smallest number taken for milliseconds; as seconds, it would be in the year 5138.
   private static final long MILLIS_FROM = 100_000_000_000L;
   private static final long MICROS_FROM = 100_000_000_000_000L;
   private static final long NANOS_FROM = 100_000_000_000_000_000L;

@@ -170,7 +170,7 @@ final class RuleParser {
       return;
     }
     if (cost != null) {
-      problem("estimate", "found cost beside estimate, expected one or the other");
+      problem("estimate", "found both cost and estimate, expected only one");
     }
     if (most < 1) {
       problem("estimate", "found %s, expected 1 or more tokens".formatted(most));

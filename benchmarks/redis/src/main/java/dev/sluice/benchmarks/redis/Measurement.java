@@ -24,7 +24,8 @@ final class Measurement {
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  // After fewer calls of a single caller, the JIT compiler has compiled only a part of the code.
+  // After fewer calls than this of a single caller, the JIT compiler has compiled only a part of
+  // the code.
   private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 

@@ -256,7 +256,7 @@ public final class SqlReport {
           if (!name.equals(Subject.SLUICE)) {
             double other = median(theirs, Round::perSecond);
             if (wanted > 0) {
-              goals.add(new Goal(what + ": times " + name, rate / other, wanted, true));
+              goals.add(new Goal(what + " vs. " + name, rate / other, wanted, true));
             }
             json(what, "decisions/s", rate, name, other, null, null, other == best);
           }
@@ -293,7 +293,7 @@ public final class SqlReport {
     double p50 = median(ours, Round::p50Micros);
     double bound = median(functions, Round::p50Micros);
     double least = median(nothings, Round::p50Micros);
-    goals.add(new Goal(row + ": p50, times that of select 1", p50 / least, 1.3, false));
+    goals.add(new Goal(row + ": p50 vs. select 1", p50 / least, 1.3, false));
     json(row + ", p50", "µs", p50, null, null, "the function alone", bound, true);
     json(row + ", p50", "µs", p50, null, null, "select 1", least, false);
   }

@@ -52,7 +52,7 @@ final class FrontEnd {
    * Counts a failed authorization. Too many failures in a row pause the account for the identifier.
    */
   Answer authorizationFailed(long account, Identifier identifier) {
-    // Two spends, not a batch: the denial of the second must not undo the first.
+    // Two spends, not a batch: the denial of the second spend must not undo the first spend.
     Decision counted = limiter.spend(List.of(acme.failedAuthorization(account, identifier)));
     Decision pause =
         limiter.spend(List.of(acme.failedAuthorizationForPausing(account, identifier)));
@@ -66,7 +66,7 @@ final class FrontEnd {
 
   /** Counts an issued certificate for its domains and for its set of names. */
   void issued(long account, List<Identifier> identifiers) {
-    // This call is never denied, since the certificate exists: a bucket with too few tokens is not
+    // The batch is spend-only, since the certificate exists: a bucket with too few tokens is not
     // charged.
     var unused = limiter.spend(acme.certificateIssued(account, identifiers, false));
   }
