@@ -28,7 +28,7 @@ public final class ClientGroup {
 
   /**
    * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So
-   * over whole days, a group with more candidates than this sends more requests than {@link
+   * over whole days, a group with more candidates than this bound sends more requests than {@link
    * Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;

@@ -172,8 +172,8 @@ final class Conclusion {
   /**
    * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
    * in the list is at least {@code times} times worse than the next. The worst and the best subject
-   * are left out if they differ from Sluice's limiter by less than this factor. If both are left
-   * out, the list is empty.
+   * are left out if they differ from Sluice's limiter by less than the factor {@code times}. The
+   * list is empty if no subject differs enough.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

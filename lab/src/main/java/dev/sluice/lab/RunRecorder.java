@@ -65,12 +65,12 @@ final class RunRecorder {
     this.level = new LevelTrace(limiter, clients.get(watched).bucket(), binNanos);
   }
 
-  /** Must be called before the decision on each request. */
+  /** Call this method before the decision on each request. */
   void before(int index, long nowNanos) {
     level.before(clients.get(index).bucket(), nowNanos);
   }
 
-  /** Must be called after the decision on each request. */
+  /** Call this method after the decision on each request. */
   void after(int index, long nowNanos, Verdict verdict) {
     Client client = clients.get(index);
     int bin = (int) (nowNanos / binNanos);

@@ -80,9 +80,9 @@ final class ClusterSlots implements Roll.Servers {
 
   /**
    * Refreshes the map, which can take long if another server is unreachable. During the refresh,
-   * pings the server on the connection that calls use. If this connection does not respond, it is
-   * closed, so that the client reconnects, since the server's machine may be down. If the server
-   * responds to PING, the probe also runs the script.
+   * pings the server on the connection that calls use. If the pinged connection does not respond,
+   * it is closed, so that the client reconnects, since the server's machine may be down. If the
+   * server responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -112,7 +112,7 @@ final class ClusterSlots implements Roll.Servers {
 
   /**
    * Probes the master that has the probe key. The probe loads the Cluster's map, and loads the
-   * script on this master.
+   * script on the probed master.
    */
   @Override
   public CompletionStage<?> probe() {

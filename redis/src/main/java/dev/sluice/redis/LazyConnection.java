@@ -93,7 +93,10 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Returns the current connection if it is open, otherwise null. Never opens a connection. */
+  /**
+   * Returns the current connection if it is open, otherwise null. This method never opens a
+   * connection.
+   */
   synchronized @Nullable C open() {
     C made = made();
     return made != null && made.isOpen() ? made : null;

@@ -206,7 +206,7 @@ final class LettuceConnector implements Connector {
       return new Node(node.getNodeId(), node.getUri().getHost(), node.getUri().getPort());
     }
 
-    /** Pings any node: Lettuce selects the node. */
+    /** Pings a node that Lettuce selects. */
     @Override
     public CompletionStage<String> ping() {
       return wire.async().ping();

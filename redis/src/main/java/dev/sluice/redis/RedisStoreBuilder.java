@@ -224,8 +224,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the server is called again; by default 1
-   * s. A refund or reset by another process takes effect at the latest after this time. A Cluster
-   * or a ring of several servers is called every time.
+   * s. A refund or reset by another process takes effect at the latest after this time. Denials of
+   * a Cluster or of a ring of several servers are never repeated from memory.
    *
    * @param most the longest time to repeat a denial, up to an hour; zero to call the server for
    *     every charge

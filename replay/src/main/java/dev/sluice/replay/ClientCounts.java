@@ -42,7 +42,7 @@ final class ClientCounts {
 
   /**
    * Returns the number of a client that did not fit into the first table of clients. Only a client
-   * with a denial gets a number. For any other client, the method returns {@link Clients#NONE}.
+   * with a denial gets a number; for any other client, the method returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;

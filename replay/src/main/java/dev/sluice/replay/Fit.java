@@ -126,7 +126,7 @@ public final class Fit implements Demands {
 
   /**
    * Returns the number of clients with a request outside of the attack. The share of clients that
-   * are never denied is a percentage of this number.
+   * are never denied is a percentage of the clients that this method counts.
    */
   public long clients() {
     return normal.count;

@@ -230,8 +230,9 @@ final class LogRequest implements WebRequest {
 
     /**
      * Returns the key of a line: a copy of the values, with the size of each value before it. The
-     * key of a line with only one column is the column's value, without a size before it. The key
-     * of one column often equals the id of the bucket, so that both can be the same array.
+     * key of a line with only one column is the column's value, without a size before it. A key
+     * that consists of one column often equals the id of the bucket, so that both can be the same
+     * array.
      */
     static byte[] of(LogEntry entry, int[] columns) {
       if (columns.length == 1) {

@@ -22,8 +22,8 @@ final class ReadAhead implements AutoCloseable {
   private static final int MOST_BYTES = 1 << 22; // of the lines in one batch
 
   /**
-   * Requests in the order of the reader. These requests are valid until the next call of {@link
-   * #next}.
+   * Requests in the order of the reader. The requests of a batch are valid until the next call of
+   * {@link #next}.
    */
   static final class Batch {
 

@@ -57,7 +57,7 @@ public @interface RateLimited {
    * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
    * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
    * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
-   * numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
+   * numbers divide as in Java, so that {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
    */

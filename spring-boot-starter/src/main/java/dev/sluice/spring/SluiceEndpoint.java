@@ -27,7 +27,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
-/** Shows the limits and one bucket. Blocks if the store blocks. */
+/** Shows the limits and one bucket. This endpoint blocks if the store blocks. */
 @Endpoint(id = "sluice")
 class SluiceEndpoint {
 
