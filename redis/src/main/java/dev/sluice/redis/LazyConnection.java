@@ -137,9 +137,9 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * Closes an old connection on another thread. Closing fails the connection's commands. A handler
-   * of a failed command can close the connection again, and this close would block until the first
-   * close has ended.
+   * Closes an old connection on another thread. When a connection is closed, its commands in flight
+   * fail. A handler of a failed command can close the connection again, and this close would block
+   * until the first close has ended.
    */
   private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {

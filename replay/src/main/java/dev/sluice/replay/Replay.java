@@ -231,7 +231,7 @@ public final class Replay {
   /**
    * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
    * this hash function never changes. The first shard has the number 1. The run of each shard reads
-   * all lines. {@link Shards} joins the results.
+   * all lines. {@link Shards} joins the results of all shards.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
