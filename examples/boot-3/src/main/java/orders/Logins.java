@@ -12,7 +12,7 @@ public class Logins {
   @ResponseStatus(HttpStatus.UNAUTHORIZED)
   public static class BadPasswordException extends RuntimeException {}
 
-  /** A good login costs nothing; the fourth bad one of a user is refused. */
+  /** A successful login costs nothing; the fourth failed login of a user is denied. */
   @RateLimited(
       limit = "BadPasswordsPerUser",
       id = "#user",

@@ -42,7 +42,10 @@ class Plans {
   }
 
 
-  /** After a customer has changed the plan here; other processes see it within the refresh. */
+  /**
+   * Reloads the plan that a customer has just changed; other processes see the new plan after their
+   * next refresh.
+   */
   void changed(Customer customer) {
     cache.refresh(customer);
   }

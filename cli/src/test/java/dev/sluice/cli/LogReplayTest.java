@@ -262,7 +262,7 @@ final class LogReplayTest {
         fit("--attack", "2026-11-26T10:00..2026-11-26T10:00:04", "--zone", "+01:00", log);
     assertThat(attacked.out())
         .contains(
-            "# This share ignores the requests of the attack. 1 heavy client sent half of these requests.")
+            "# The percentage ignores the requests of the attack, half of which came from 1 heavy client.")
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
   }
 

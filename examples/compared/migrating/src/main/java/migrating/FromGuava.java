@@ -6,7 +6,7 @@ import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
 
-/** 5 mails a second; who has to wait for more than 2 seconds is refused. */
+/** 5 mails per second; a caller that would have to wait for more than 2 seconds is denied. */
 final class FromGuava {
 
   private FromGuava() {}

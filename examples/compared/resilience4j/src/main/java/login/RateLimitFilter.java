@@ -37,7 +37,7 @@ class RateLimitFilter extends OncePerRequestFilter {
     if (limiters.rateLimiter(request.getRemoteAddr()).acquirePermission()) {
       chain.doFilter(request, response);
     } else {
-      // A denial does not say how long to wait: a whole period is enough.
+      // Resilience4j does not say how long a denied caller must wait: a whole period is enough.
       response.setHeader("Retry-After", Long.toString(PERIOD.toSeconds()));
       response.setStatus(429);
     }

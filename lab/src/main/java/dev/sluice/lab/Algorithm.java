@@ -34,7 +34,7 @@ import java.util.stream.Stream;
  *   sliding counter   continuously during the next fixed window, whenever the request was
  */
 
-/** The algorithms that can be compared. Each has a name for the command line. */
+/** The algorithms that can be compared, each with a name for the command line. */
 public enum Algorithm {
   /** A counter that starts with the first request and expires one window later. */
   TIME_BUCKET("time-bucket", "a counter that expires after the period"),
@@ -44,8 +44,8 @@ public enum Algorithm {
   GCRA("gcra", "Sluice's own limiter"),
   /** A list of the requests that were admitted within the last window. */
   SLIDING_LOG("sliding-log", "a list of the times of admitted requests"),
-  /** Two counters of fixed windows. The older counter counts less and less. */
-  SLIDING_COUNTER("sliding-counter", "two counters, of which the older one counts less and less");
+  /** Two counters of fixed windows. The weight of the older counter falls with time. */
+  SLIDING_COUNTER("sliding-counter", "two counters, of which the older one has a falling weight");
 
   private static final String ALL = "all";
 
@@ -60,7 +60,8 @@ public enum Algorithm {
   /**
    * Returns the algorithm with a name from {@link #names}; returns every algorithm for {@code all}.
    *
-   * @throws IllegalArgumentException for any other text; the message suggests the nearest name
+   * @throws IllegalArgumentException if no algorithm has this name; the message suggests the
+   *     nearest name
    */
   public static List<Algorithm> parse(String text) {
     if (text.equals(ALL)) {
@@ -99,7 +100,7 @@ public enum Algorithm {
     return text;
   }
 
-  /** Creates a limiter with no token spent. Only the leaky bucket uses the drip. */
+  /** Creates a limiter with no token spent. Only a leaky bucket uses the schedule {@code drip}. */
   SimulatedLimiter start(Quota quota, Drip drip) {
     return switch (this) {
       case TIME_BUCKET -> new TimeBucket(quota);
@@ -171,8 +172,8 @@ public enum Algorithm {
   }
 
   /**
-   * A counter that expires. The first request sets the counter to the burst. Each request subtracts
-   * its cost. The counter expires one window after the first request.
+   * A counter that expires. The first request sets the counter to the burst. Each admitted request
+   * subtracts its cost from the counter. The counter expires one window after the first request.
    */
   private static final class TimeBucket implements SimulatedLimiter {
 
@@ -222,8 +223,8 @@ public enum Algorithm {
    */
 
   /**
-   * A bucket that requests fill and a process drains. The process can stall, or be too slow for all
-   * buckets.
+   * A bucket that requests fill and a process drains. The drain process can stall, or be too slow
+   * for all buckets.
    */
   private static final class LeakyBucket implements SimulatedLimiter {
 
@@ -309,7 +310,10 @@ public enum Algorithm {
       return ((nanos - 1) / everyNanos + 1) * everyNanos;
     }
 
-    /** Returns the time of the next run: now, or the end of the stall if the process stalls now. */
+    /**
+     * Returns when the drain process runs next: now, or at the end of the stall if the process
+     * stalls now.
+     */
     private long endOfStall(long nowNanos) {
       long end = nowNanos;
       for (Drip.Stall stall : stalls) {
@@ -323,7 +327,7 @@ public enum Algorithm {
 
   /**
    * A log of the requests that were admitted in the last window. In no window are more tokens
-   * admitted than the burst. The log needs one entry per admitted request.
+   * admitted than the burst. A sliding log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 
@@ -375,9 +379,9 @@ public enum Algorithm {
   }
 
   /**
-   * Two counters of fixed windows. All requests of the current window count. Of the requests of the
-   * previous window, a share counts: the share of the previous window that a sliding window still
-   * covers.
+   * Two counters of fixed windows. The requests of the current window count in full. The requests
+   * of the previous window count in proportion to the part of this window that a sliding window
+   * still covers.
    */
   private static final class SlidingCounter implements SimulatedLimiter {
 

@@ -20,7 +20,7 @@ import java.util.Locale;
  *
  * @param id the prefix of the element ids in the chart; must be unique in a page
  * @param text a description of the chart, for readers who cannot see it
- * @param unit the unit of the numbers on the left
+ * @param unit the unit of the numbers on the vertical axis
  * @param highest the number at the highest tick
  * @param scale maps numbers to heights
  */

@@ -10,7 +10,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   /** Decides when one client sends requests. Not thread-safe. */
   interface Behaviour {
 
-    /** The time of a request that is never sent. Every run ends before this time. */
+    /** The time of a request that is never sent, since every run ends earlier. */
     long NEVER = Long.MAX_VALUE;
 
     /** Returns the time of the first request, in nanoseconds since the start of the run. */
@@ -95,9 +95,9 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
   }
 
   /**
-   * Sends requests at random times, many at noon and few at midnight. First draws candidates at the
-   * rate of noon. A candidate at the time t becomes a request with the probability {@code rate(t) /
-   * rate(noon)} (thinning).
+   * Sends requests at random times, many at noon and few at midnight. First, candidates for
+   * requests are drawn at the rate of noon. A candidate at the time t becomes a request with the
+   * probability {@code rate(t) / rate(noon)} (thinning).
    */
   static final class Diurnal implements Behaviour {
 
@@ -124,8 +124,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     }
 
     /**
-     * Returns the number of candidates that a run draws. This number determines how long the run
-     * takes.
+     * Returns the number of candidates that a run draws, which determines how long the run takes.
      */
     double candidates() {
       return endNanos / noonGapNanos;
@@ -267,7 +266,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /** Returns the time to the next event of a Poisson process, at least 1 ns. */
     long gap(double meanNanos) {
       double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
-      // The bound is longer than any run.
+      // The largest gap is longer than any run.
       return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1;
     }
   }

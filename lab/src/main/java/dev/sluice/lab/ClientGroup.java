@@ -28,7 +28,8 @@ public final class ClientGroup {
 
   /**
    * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So
-   * over whole days, a group with more candidates sends more than {@link Scenario#MOST_REQUESTS}.
+   * over whole days, a group with more candidates than this bound sends more requests than {@link
+   * Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
@@ -104,12 +105,16 @@ public final class ClientGroup {
     Settings settings =
         new Settings(colon < 0 ? "" : description.substring(colon + 1), kind.keys());
     ClientGroup group = new ClientGroup(description, kind, settings, quota, length.toNanos());
-    // The discarded list serves only to report wrong values now, not during the run.
+    // This call adds clients to a discarded list, to report wrong values now and not during the
+    // run.
     group.addTo(new ArrayList<>(), 0);
     return group;
   }
 
-  /** Returns the names of the kinds of traffic. A description begins with one of these names. */
+  /**
+   * Returns the names of the kinds of traffic. The description of a group of clients begins with
+   * the name of its kind.
+   */
   public static List<String> kinds() {
     return Arrays.stream(TrafficKind.values()).map(TrafficKind::text).toList();
   }

@@ -95,8 +95,8 @@ final class Conclusion {
 
   /**
    * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout left more
-   * clients unserved: a client that gives up counts as locked out only until its last attempt,
-   * which looks too short.
+   * clients unserved, since the lockout of a client that gives up ends at its last attempt, and
+   * therefore looks too short.
    */
   private Optional<String> lockout() {
     List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);
@@ -161,7 +161,7 @@ final class Conclusion {
         other -> "with %s %s".formatted(other.label(), Format.whole(other.value())));
   }
 
-  /** A subject and the value of one figure. A higher value is worse. */
+  /** A subject and its value of one figure. The subject with the highest value is the worst. */
   private record Contender(String label, RunResult result, long value) {
 
     boolean isWorse(Contender other, int times) {
@@ -171,9 +171,9 @@ final class Conclusion {
 
   /**
    * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
-   * in the list is at least {@code times} times worse than the next. A subject that is too similar
-   * is left out. If neither the worst nor the best subject differs from Sluice's limiter by this
-   * factor, the list is empty.
+   * in the list is at least {@code times} times worse than the next. The worst and the best subject
+   * are left out if they differ from Sluice's limiter by less than the factor {@code times}. The
+   * list is empty if no subject differs enough.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

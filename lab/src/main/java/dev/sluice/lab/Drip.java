@@ -10,8 +10,9 @@ import java.util.List;
  * The schedule of the process that drains leaky buckets: the times of its runs, and how much each
  * run drains.
  *
- * @param every the time between two runs. Each run removes the tokens that leak between two runs.
- *     Zero means the emission interval of the limit, so that a run removes one token
+ * @param every the time between two runs of the process. Each run removes the tokens that leak
+ *     between two runs. Zero means the emission interval of the limit, so that a run removes one
+ *     token
  * @param bucketsPerRun the most buckets that one run drains; the remaining buckets wait for the
  *     next run; 0 for no bound
  */

@@ -65,12 +65,12 @@ final class RunRecorder {
     this.level = new LevelTrace(limiter, clients.get(watched).bucket(), binNanos);
   }
 
-  /** Must be called before the decision on each request. */
+  /** Call this method before the decision on each request. */
   void before(int index, long nowNanos) {
     level.before(clients.get(index).bucket(), nowNanos);
   }
 
-  /** Must be called after the decision on each request. */
+  /** Call this method after the decision on each request. */
   void after(int index, long nowNanos, Verdict verdict) {
     Client client = clients.get(index);
     int bin = (int) (nowNanos / binNanos);
@@ -134,9 +134,9 @@ final class RunRecorder {
   }
 
   /**
-   * An ideal leaky bucket, which leaks continuously. This bucket uses Sluice's arithmetic, and is
-   * charged exactly the requests that the run admitted. If the run denied a request for which this
-   * bucket had room, the request was wrongly denied.
+   * An ideal leaky bucket, which leaks continuously. The ideal bucket uses Sluice's arithmetic, and
+   * is charged exactly the requests that the run admitted. If the run denied a request for which
+   * the ideal bucket had room, the request was wrongly denied.
    */
   private static final class ContinuousLeak {
 
@@ -162,7 +162,7 @@ final class RunRecorder {
 
   /**
    * The level of one bucket over time. For each bin, only the first, the lowest, the highest and
-   * the last point are stored. A chart of these four points looks the same as a chart of all
+   * the last point are stored. A chart of four points per bin looks the same as a chart of all
    * points.
    */
   private static final class LevelTrace {

@@ -38,7 +38,8 @@ public record RunResult(
    * A value at one point in time of the run.
    *
    * @param nanos the time since the start of the run
-   * @param value the value; for a level, the spent tokens that are not yet refilled, 0 to the burst
+   * @param value the value; for the level of a bucket, the spent tokens that are not yet refilled,
+   *     0 to the burst
    */
   public record Point(long nanos, double value) {}
 

@@ -13,7 +13,7 @@ public final class RunResultsJson {
 
   private static final JsonFactory FACTORY = new JsonFactory();
 
-  /** The number of decimal places. With a fixed number, the text is the same on every JDK. */
+  /** The number of decimal places, which is fixed so that the text is the same on every JDK. */
   private static final int DIGITS = 9;
 
   private RunResultsJson() {}

@@ -92,8 +92,8 @@ public record Scenario(
    * Runs the traffic against an algorithm. Every run of the same scenario and subject has the same
    * result.
    *
-   * @param progress receives the simulated time in nanoseconds, after every 4,096 requests and at
-   *     the end
+   * @param progress a consumer that receives the simulated time in nanoseconds, after every 4,096
+   *     requests and at the end
    * @throws IllegalArgumentException if a request costs more than the burst of the limit, or if
    *     there are too many requests
    */

@@ -7,11 +7,14 @@ import java.util.List;
 
 /**
  * An algorithm together with a limit. A comparison has one or more subjects. Only a leaky bucket
- * uses {@code drip}.
+ * uses the schedule {@code drip}.
  */
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
-  /** The most runs of the drip process in one simulation. More runs would take hours. */
+  /**
+   * The most runs of the drip process in one simulation. A simulation with more runs of the process
+   * would take hours.
+   */
   private static final long MOST_DRIPS = 100_000_000;
 
   /**

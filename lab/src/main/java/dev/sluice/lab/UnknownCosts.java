@@ -54,9 +54,10 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
   /**
    * Checks the values of a simulation.
    *
-   * @param demand the factor, above 0, at most 100
+   * @param demand the total cost of the calls as a multiple of the limit, above 0, at most 100
    * @param length the simulated time, above 0, at most 10 years
-   * @throws IllegalArgumentException for other values, and for more than 20,000,000 calls
+   * @throws IllegalArgumentException if a value is out of its range, or if there are more than
+   *     20,000,000 calls
    */
   public UnknownCosts {
     if (!(demand > 0 && demand <= 100)) {
@@ -75,7 +76,7 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     }
   }
 
-  /** A way to charge a call. */
+  /** A way to charge calls whose cost is known only at their end. */
   public enum Scheme {
     /**
      * A call is admitted if the bucket is not empty. The true cost is charged at the end of the
@@ -124,7 +125,9 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
     Settlement settle(Costs costs);
   }
 
-  /** Where a reservation is settled. */
+  /**
+   * Whether a reservation is settled in the process that made it, or elsewhere with its receipt.
+   */
   enum Settling {
     IN_PROCESS,
     BY_RECEIPT

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Compares rate limiting algorithms. A {@link dev.sluice.lab.Scenario} sends the same simulated
- * traffic to each algorithm on a virtual clock. GCRA is Sluice's own limiter. The other algorithms
- * exist only for the comparison.
+ * traffic to each algorithm on a virtual clock. GCRA is Sluice's own limiter. The algorithms other
+ * than GCRA exist only for the comparison.
  */
 @NullMarked
 @CheckReturnValue

@@ -46,8 +46,8 @@ final class ChargeScript {
   private static final int MAX_DIGITS = 20;
 
   /**
-   * Finds the server's own message in the text of an error. Some versions of Redis add the script
-   * line at which the error occurred.
+   * Finds the server's own message in the text of an error. Some versions of Redis add to the
+   * message the line of the script at which the error occurred.
    */
   private static final Pattern WORDS =
       Pattern.compile("(?s)(?:@user_script: ?\\d+: )?-?(.*?)(?: script: [0-9a-f]{40}, on .*)?");

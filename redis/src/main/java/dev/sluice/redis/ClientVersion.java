@@ -29,8 +29,8 @@ final class ClientVersion {
   private static final String SINCE_7_0 = "io.lettuce.core.MaintNotificationsConfig";
 
   /**
-   * A class that every version of Lettuce has. The class that reports the version exists only since
-   * 6.3.
+   * A class that every version of Lettuce has. Lettuce's own class that reports the version exists
+   * only since Lettuce 6.3.
    */
   private static final Class<?> OF_LETTUCE = RedisClient.class;
 

@@ -177,7 +177,7 @@ final class Clients {
    * example after a power failure or behind a firewall that dropped the connection's state. TCP
    * keep-alive detects a dead server on an idle connection. The TCP user time-out, which not every
    * transport has, detects a dead server on a connection with calls in flight. Calls and the
-   * breaker's probes have their own time-outs, and do not wait for this detection.
+   * breaker's probes have their own time-outs, and do not wait until TCP detects a dead server.
    */
   SocketOptions socketOptions() {
     SocketOptions.Builder sockets = SocketOptions.builder().connectTimeout(timeout);

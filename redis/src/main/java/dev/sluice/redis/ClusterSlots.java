@@ -70,7 +70,7 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   private Breaker breakerOf(Node node) {
-    // The map nearly always contains the breaker, and get does not lock.
+    // The map nearly always contains the breaker, and get() takes no lock.
     Breaker breaker = breakers.get(node.id());
     return breaker != null
         ? breaker
@@ -79,10 +79,10 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map, which can take long if another server is unreachable. At the same time,
-   * pings the server on the connection that calls use. If the connection does not respond, it is
-   * closed, so that the client reconnects, since the server's machine may be down. If the server
-   * responds to PING, the probe also runs the script.
+   * Refreshes the map, which can take long if another server is unreachable. During the refresh,
+   * pings the server on the connection that calls use. If the pinged connection does not respond,
+   * it is closed, so that the client reconnects, since the server's machine may be down. If the
+   * server responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -111,8 +111,8 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Probes the master that has the probe key. The call loads the Cluster's map, and loads the
-   * script on this master.
+   * Probes the master that has the probe key. The probe loads the Cluster's map, and loads the
+   * script on the probed master.
    */
   @Override
   public CompletionStage<?> probe() {

@@ -13,7 +13,10 @@ import java.util.concurrent.CompletionStage;
  */
 interface Connection {
 
-  /** Returns whether a call can be sent. Can still return true just after the connection broke. */
+  /**
+   * Returns whether a call can be sent. The result can still be true just after the connection
+   * broke.
+   */
   boolean isOpen();
 
   /**

@@ -29,8 +29,8 @@ import java.util.regex.Pattern;
 final class KeyScan {
 
   /**
-   * The number of keys that a server scans in one step. The server makes no decisions during a
-   * step.
+   * The number of keys that a server scans in one step. While a step of the scan runs, the server
+   * makes no decisions.
    */
   private static final int STEP = 500;
 

@@ -93,7 +93,10 @@ final class LazyConnection<C extends Connection> {
     }
   }
 
-  /** Returns the current connection if it is open, otherwise null. Never opens a connection. */
+  /**
+   * Returns the current connection if it is open, otherwise null. This method never opens a
+   * connection.
+   */
   synchronized @Nullable C open() {
     C made = made();
     return made != null && made.isOpen() ? made : null;
@@ -134,9 +137,9 @@ final class LazyConnection<C extends Connection> {
   }
 
   /**
-   * Closes an old connection on another thread. Closing fails the connection's commands. A handler
-   * of a failed command can close the connection again, and this close would block until the first
-   * close has ended.
+   * Closes an old connection on another thread. When a connection is closed, its commands in flight
+   * fail. A handler of a failed command can close the connection again, and this close would block
+   * until the first close has ended.
    */
   private void closeWhenOpen(@Nullable CompletableFuture<C> old) {
     if (old != null) {

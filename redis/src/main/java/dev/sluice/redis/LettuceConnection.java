@@ -86,10 +86,10 @@ class LettuceConnection implements Connection {
   /**
    * A call of the script.
    *
-   * <p>In a Cluster, Lettuce reconnects by itself and sends commands without a response again,
-   * although the server may have run them. If Lettuce encodes a command that is done or was sent
-   * before, this class therefore writes a PING in place of the command, since Lettuce expects one
-   * response for each command.
+   * <p>In a Cluster, Lettuce reconnects by itself and repeats commands without a response, although
+   * the server may have run these commands. If Lettuce encodes a command that is done or was sent
+   * before, this class writes a PING in place of the command, since Lettuce expects one response
+   * for each command.
    */
   private static final class ScriptCommand extends AsyncCommand<byte[], byte[], List<Object>>
       implements Exchange {
@@ -148,8 +148,8 @@ class LettuceConnection implements Connection {
   }
 
   /**
-   * A response that records server errors, such as redirections. After an error, the script did not
-   * run.
+   * A response that records server errors, such as redirections. If the response is an error, the
+   * script did not run.
    */
   private static final class Answer extends NestedMultiOutput<byte[], byte[]> {
 

@@ -56,8 +56,8 @@ final class LettuceConnector implements Connector {
   }
 
   /**
-   * Uses one connection to the first Sentinel that responds. A Sentinel that stops responding is
-   * given up.
+   * Uses one connection to the first Sentinel that responds, until this Sentinel no longer
+   * responds.
    */
   @Override
   public CompletionStage<Host> askForMaster() {
@@ -135,8 +135,8 @@ final class LettuceConnector implements Connector {
   }
 
   /**
-   * Gives up the current Sentinel, unless another caller already has. The next request tries the
-   * next Sentinel.
+   * Stops using the current Sentinel, unless another caller has already done so. The next request
+   * tries the next Sentinel.
    */
   private synchronized void leave(
       CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> asked) {
@@ -206,7 +206,7 @@ final class LettuceConnector implements Connector {
       return new Node(node.getNodeId(), node.getUri().getHost(), node.getUri().getPort());
     }
 
-    /** Pings any node: Lettuce selects the node. */
+    /** Pings a node that Lettuce selects. */
     @Override
     public CompletionStage<String> ping() {
       return wire.async().ping();

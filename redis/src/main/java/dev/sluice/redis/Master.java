@@ -15,10 +15,10 @@ import org.jspecify.annotations.Nullable;
  * Thread-safe; no method blocks.
  *
  * <p>After a planned failover the old master continues to grant tokens for ten seconds or more,
- * while the new master also grants tokens, and the connection to the old master stays open. Clients
- * must therefore disconnect from the old master. Clients disconnect within a second after the
- * Sentinels report the new master: of four requests per second, one can be lost if a Sentinel
- * fails.
+ * while the new master also grants tokens, and the connection to the old master stays open. When
+ * the master changes, clients must therefore disconnect from the old master. Clients disconnect
+ * within a second after the Sentinels report the new master, even if one of the four requests per
+ * second is lost because a Sentinel fails.
  */
 final class Master {
 
@@ -72,7 +72,7 @@ final class Master {
     } catch (RejectedExecutionException e) {
       // The store was closed before the first request.
     } catch (Throwable e) {
-      // Out of memory: this attempt to connect fails, and the next one asks the Sentinels.
+      // Out of memory: this attempt to connect fails, and the next attempt asks the Sentinels.
       started.set(false);
       throw e;
     }

@@ -23,7 +23,7 @@ final class MessagePackArray {
   /**
    * Makes an empty array.
    *
-   * @param atMost the largest number of numbers that will be added
+   * @param atMost the most elements that will be added
    */
   MessagePackArray(int atMost) {
     out = ByteBuffer.allocate(1 + Integer.BYTES + atMost * LONGEST);

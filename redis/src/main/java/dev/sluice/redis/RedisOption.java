@@ -47,7 +47,7 @@ final class RedisOption<T> {
     return kind.reader.apply(text);
   }
 
-  /** Rejects a value that is not allowed. The message says what was found and what was expected. */
+  /** Rejects a value that is not allowed, with a message that says what was found and expected. */
   void check(StoreUri uri, T value) {
     kind.rule.check(uri, value);
   }
@@ -87,7 +87,7 @@ final class RedisOption<T> {
       return new Kind<>(values, reader, other);
     }
 
-    /** Makes an option with a default. The default is written as in the URI. */
+    /** Makes an option with a default, which is written as in the URI. */
     RedisOption<T> option(String name, String usual, String meaning) {
       return new RedisOption<>(this, name, usual, reader.apply(usual), meaning);
     }

@@ -71,7 +71,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the time-out of a call; by default 500 ms.
    *
-   * @param limit from 1 ms to an hour
+   * @param limit the time-out, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -83,7 +83,7 @@ public final class RedisStoreBuilder {
    * Sets the time-out of connecting, including greeting and log-in; by default 2 s. A charge that
    * waits for a connection still times out after {@link #timeout}.
    *
-   * @param limit from 1 ms to an hour
+   * @param limit the time-out, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -94,7 +94,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the name under which the server lists the connections.
    *
-   * @param name printable ASCII without spaces
+   * @param name the name, in printable ASCII without spaces
    * @return this
    */
   @CanIgnoreReturnValue
@@ -128,7 +128,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the checks of a server's certificate; by default {@link Verify#FULL}.
    *
-   * @param checks the checks; they require TLS
+   * @param checks the checks, which require TLS
    * @return this
    */
   @CanIgnoreReturnValue
@@ -149,7 +149,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the certificate of this client, for a server that requires client certificates. Redis
-   * requires client certificates by default ({@code tls-auth-clients}). Call {@link #key} too.
+   * requires client certificates by default ({@code tls-auth-clients}). Set the private key of the
+   * certificate with {@link #key}.
    *
    * @param pem a readable file with an X.509 certificate in PEM and its intermediate certificates
    * @return this
@@ -185,7 +186,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets which part of a key selects its server; by default the whole key.
    *
-   * @param rule the part of the key
+   * @param rule the part of the key that selects the server
    * @return this
    */
   @CanIgnoreReturnValue
@@ -211,8 +212,9 @@ public final class RedisStoreBuilder {
    * tokens in a period than one process would grant in a period that is longer by the skew.
    * Requires {@link #clock}.
    *
-   * @param most up to ten minutes. The wait in a denial can be too short by the skew, for a process
-   *     whose clock is behind, or after a limit was reduced
+   * @param most the largest difference between two clocks, up to ten minutes. The wait in a denial
+   *     can be too short by the skew, for a process whose clock is behind, or after a limit was
+   *     reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -222,10 +224,11 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets how long a denial is repeated from memory before the server is called again; by default 1
-   * s. A refund or reset by another process takes effect at the latest after this time. A Cluster
-   * or a ring of several servers is called every time.
+   * s. A refund or reset by another process takes effect at the latest after this time. Denials of
+   * a Cluster or of a ring of several servers are never repeated from memory.
    *
-   * @param most up to an hour; zero to call the server every time
+   * @param most the longest time to repeat a denial, up to an hour; zero to call the server for
+   *     every charge
    * @return this
    */
   @CanIgnoreReturnValue
@@ -269,7 +272,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the user that logs in to the Sentinels. Sentinels have separate users and passwords, and
-   * never receive the servers' credentials. Call {@link #sentinelPassword} too.
+   * never receive the servers' credentials. Set the password of this user with {@link
+   * #sentinelPassword}.
    *
    * @param user the ACL user; not needed if the Sentinels have only a password
    * @return this
@@ -292,8 +296,8 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
-   * find a bucket on the same server only if both have the same names. If a server gets another
-   * address but keeps its name, its keys stay on this server.
+   * find a bucket on the same server only if both use the same names for the servers. If a server
+   * gets another address but keeps its name, its keys stay on this server.
    *
    * @param names one name for each host, all different
    * @return this

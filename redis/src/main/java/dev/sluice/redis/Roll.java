@@ -15,10 +15,10 @@ import java.util.concurrent.TimeoutException;
 /**
  * The list of processes that use a store, in one key of Redis. The value has a line for each
  * process: the time at which the process leaves the list, in milliseconds since the epoch, and its
- * name. The key expires at the time in the line that was written last. A line with a time more than
- * a minute ahead is wrong, for example because the server's clock was set back, and is removed.
- * Reading and writing the list needs only commands that the bucket script also needs, so the ACL
- * for the buckets is sufficient.
+ * name. The Redis key of the list expires at the time in its most recently written line. A line
+ * with a time more than a minute ahead is wrong, for example because the server's clock was set
+ * back, and is removed. Reading and writing the list needs only commands that the bucket script
+ * also needs, so the ACL for the buckets is sufficient.
  */
 final class Roll implements Presence {
 
@@ -64,13 +64,13 @@ final class Roll implements Presence {
     this.context = context;
   }
 
-  /** The servers of a store. Each server can keep the list. */
+  /** The servers of a store, each of which can keep the list of processes. */
   interface Servers extends Topology {
 
     /**
      * Adds a process to the list on every server that keeps a list.
      *
-     * @return the names on these lists; fails if no server responded
+     * @return the names of the processes on these servers' lists; fails if no server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }

@@ -17,7 +17,7 @@ final class ScriptCall extends RemoteCall<List<Object>> {
   /**
    * Creates a call that has not been sent yet.
    *
-   * @param onReplica run if the server reports that it is a replica
+   * @param onReplica an action that runs if the server reports that it is a replica
    */
   ScriptCall(LazyConnection<?> link, Runnable onReplica, byte[][] keys, byte[] argument) {
     this.link = link;

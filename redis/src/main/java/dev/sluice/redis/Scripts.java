@@ -21,7 +21,7 @@ final class Scripts {
   /**
    * Creates the calls of a connection.
    *
-   * @param onReplica run if the server reports that it is a replica
+   * @param onReplica an action that runs if the server reports that it is a replica
    */
   Scripts(LazyConnection<?> link, Runnable onReplica, StoreContext context) {
     this.link = link;

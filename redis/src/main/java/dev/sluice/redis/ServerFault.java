@@ -32,8 +32,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a stage that fails with a {@link StoreException} that names the server. Use it only for
-   * stages that charge nothing.
+   * Returns a stage that fails with a {@link StoreException} that names the server. Use this method
+   * only for stages that charge no tokens.
    */
   static <T> CompletableFuture<T> named(String server, CompletionStage<T> stage) {
     return stage
@@ -110,8 +110,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a message on one line, without a full stop at the end, names and numbers of system
-   * calls, and the credentials and options of addresses.
+   * Returns a message on one line. Removes the full stop at the end, the names and numbers of
+   * system calls, and the credentials and options of addresses.
    */
   static String oneLine(String message) {
     return message

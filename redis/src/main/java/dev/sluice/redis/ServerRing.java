@@ -29,7 +29,7 @@ final class ServerRing implements Roll.Servers {
    * Creates a ring.
    *
    * @param placementNames the servers' names, with which keys are placed
-   * @param onClose run when the ring is closed
+   * @param onClose an action that runs when the ring is closed
    */
   ServerRing(
       Connector connector,

@@ -125,7 +125,7 @@ record StoreUri(
       throw bad(
           uri,
           hosts.size() + " hosts",
-          "one (for more: redis-sentinel, redis-cluster, redis-ring)");
+          "one host (several need redis-sentinel, redis-cluster or redis-ring)");
     }
     String master = uri.getFragment();
     if (kind == Kind.SENTINEL && (master == null || master.isEmpty())) {

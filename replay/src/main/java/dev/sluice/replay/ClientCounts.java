@@ -41,8 +41,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of a client that did not fit into the first table. This method gives a
-   * number only to a client with a denial. For any other client, it returns {@link Clients#NONE}.
+   * Returns the number of a client that did not fit into the first table of clients. Only a client
+   * with a denial gets a number; for any other client, the method returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
@@ -62,7 +62,8 @@ final class ClientCounts {
   }
 
   /**
-   * Reads the count of a client, so that the processor fetches it early. The result is not used.
+   * Reads the count of a client, so that the processor fetches it early. The caller ignores the
+   * returned count.
    */
   long touch(int client) {
     return client < 0 ? 0 : requests[client];

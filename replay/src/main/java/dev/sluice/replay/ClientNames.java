@@ -13,8 +13,8 @@ import javax.crypto.spec.SecretKeySpec;
 
 /**
  * How results show the names and ids of clients. Names are hashed with a secret key of this
- * process. Without a key, anybody could hash all IPv4 addresses and compare. Thread-safe; never
- * blocks.
+ * process. Without a secret key, anybody could hash all IPv4 addresses and find the address behind
+ * a hash. Thread-safe; never blocks.
  */
 public enum ClientNames {
   /** Shows names and ids unchanged, except that control characters are escaped. */

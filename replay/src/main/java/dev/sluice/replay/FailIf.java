@@ -29,7 +29,7 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
    * Parses a condition.
    *
    * @param text {@code METRIC OP NUMBER[%]}, where OP is {@code >} or {@code >=}
-   * @throws IllegalArgumentException for any other text
+   * @throws IllegalArgumentException if the text is not a condition
    */
   public static FailIf parse(String text) {
     Matcher parts = FORM.matcher(text);

@@ -18,10 +18,10 @@ import org.jspecify.annotations.Nullable;
  * tokens missing after the last request, and the most tokens ever missing.
  */
 /**
- * Suggests quotas for a limit. For each of several rates, it finds the smallest burst with which a
- * given share of the clients is never denied. Here a client is an id of the limit. The result is
- * exact if each request is charged to only one id of the limit. Takes 8 bytes per client, and 16
- * bytes per client and rate. Not thread-safe.
+ * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
+ * which a given share of the clients is never denied. In this class, a client is an id of the
+ * limit. The result is exact if each request is charged to only one id of the limit. Takes 8 bytes
+ * per client, and 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -67,12 +67,12 @@ public final class Fit implements Demands {
   }
 
   /**
-   * The time of an attack. The quota should deny the heavy clients of this attack. The heavy
-   * clients are the smallest group of clients that sent half of the requests in this time, and
+   * The time of an attack. The chosen quota should deny the heavy clients of the attack. The heavy
+   * clients are the smallest group of clients that sent half of the requests during the attack, and
    * every client that sent as many requests as the smallest sender in the group.
    *
-   * @param fromNanos the start, in nanoseconds since the epoch
-   * @param toNanos the end (exclusive), in nanoseconds since the epoch
+   * @param fromNanos the start of the attack, in nanoseconds since the epoch
+   * @param toNanos the end of the attack (exclusive), in nanoseconds since the epoch
    */
   public record Attack(long fromNanos, long toNanos) {}
 
@@ -126,7 +126,7 @@ public final class Fit implements Demands {
 
   /**
    * Returns the number of clients with a request outside of the attack. The share of clients that
-   * are never denied is a share of these clients.
+   * are never denied is a percentage of the clients that this method counts.
    */
   public long clients() {
     return normal.count;
@@ -266,8 +266,8 @@ public final class Fit implements Demands {
   }
 
   /**
-   * Returns the lines of a limit file with the chosen quota. The curve stands above the limit, in
-   * comments.
+   * Returns the lines of a limit file with the chosen quota. Comments above the limit show the
+   * smallest burst for each rate.
    *
    * @param percent the share of clients that are never denied, above 0 and at most 100
    * @param period the period of the rates, as in a limit file
@@ -304,7 +304,7 @@ public final class Fit implements Demands {
                 limit));
     if (attacked) {
       lines.add(
-          "# This share ignores the requests of the attack. %s sent half of these requests."
+          "# The percentage ignores the requests of the attack, half of which came from %s."
               .formatted(Words.counted(heavyClients(), "heavy client")));
     }
     lines.add("#");

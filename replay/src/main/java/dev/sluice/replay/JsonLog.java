@@ -23,7 +23,7 @@ final class JsonLog extends LogFormat {
   /** Maps the keys that known servers write, in lower case, to the shared names of columns. */
   private static final Map<String, String> KNOWN =
       Map.ofEntries(
-          // nginx, by the names of its variables
+          // keys of nginx: the names of its variables
           Map.entry("time_iso8601", "time"),
           Map.entry("time_local", "time"),
           Map.entry("msec", "time"),
@@ -42,7 +42,7 @@ final class JsonLog extends LogFormat {
           Map.entry("request.uri", "target"),
           Map.entry("request.host", "host"),
           Map.entry("user_id", "user"),
-          // Envoy: the keys in the examples of its documentation
+          // keys in the examples of Envoy's documentation
           Map.entry("start_time", "time"),
           Map.entry("downstream_remote_address_without_port", "client"),
           Map.entry("downstream_remote_address", "client"),
@@ -57,7 +57,7 @@ final class JsonLog extends LogFormat {
           Map.entry("httprequest.uri", "target"),
           Map.entry("httprequest.args", "query"),
           Map.entry("responsecodesent", "status"),
-          // names that many other programs write
+          // keys that many other programs write
           Map.entry("time", "time"),
           Map.entry("client", "client"),
           Map.entry("method", "method"),
@@ -81,8 +81,8 @@ final class JsonLog extends LogFormat {
   private boolean isSealed;
 
   /**
-   * The column of a header, and a second column for a key outside of the headers that contains the
-   * same header.
+   * The column of a header, and a second column with the same header, for a key outside of the
+   * object with the headers.
    */
   private record Plain(int header, int column) {}
 

@@ -30,7 +30,7 @@ final class LogEntry {
     this.to = new int[format.columns()];
   }
 
-  /** Replaces the line. The columns of the new line are not known yet. */
+  /** Replaces the line. The positions of the columns in the new line are not known yet. */
   void take(byte[] line, int start, int newLength) {
     if (bytes.length < newLength + PADDING) {
       bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];
@@ -72,7 +72,10 @@ final class LogEntry {
     length += text.length;
   }
 
-  /** Appends text to the value of a column, which is copied only if it is not the last one set. */
+  /**
+   * Appends text to the value of a column. Copies the value first, unless it is the last value in
+   * the array.
+   */
   void append(int column, String more) {
     int start = from[column];
     if (to[column] == length) {

@@ -37,8 +37,8 @@ abstract class LogFormat {
   private static final int RECOGNISED_BY = 1 << 14;
 
   /**
-   * The start of the year 1990. If a format has no field names, an earlier time is taken for a
-   * number with another meaning, such as a status.
+   * The start of the year 1990. In a format without field names, a number that would be a time
+   * before 1990 is taken for another field, such as a status.
    */
   private static final long EARLIEST = 631_152_000_000_000_000L;
 
@@ -70,7 +70,7 @@ abstract class LogFormat {
    * or {@code json:time=ts,client=ip}.
    *
    * @param zone the zone of times without a zone
-   * @throws IllegalArgumentException if there is no such format
+   * @throws IllegalArgumentException if no format has this name
    */
   static LogFormat parse(String text, ZoneId zone) {
     int colon = text.indexOf(':');
@@ -211,12 +211,12 @@ abstract class LogFormat {
     this.hashed = columns;
   }
 
-  /** Declares that no further columns will be declared. */
+  /** Ends the declaration of columns: no further column can be declared. */
   void seal() {}
 
   /**
-   * Returns whether a line can add columns. If so, one thread must both read lines and decide
-   * requests.
+   * Returns whether a line can add columns. If a line can add columns, one thread must both read
+   * lines and decide requests.
    */
   boolean addsColumns() {
     return false;
@@ -316,8 +316,8 @@ abstract class LogFormat {
         "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
 
     /**
-     * The columns of each layout. A column is its native name, optionally followed by "=" and its
-     * shared name.
+     * The columns of each log layout. A column is its native name, optionally followed by "=" and
+     * its shared name.
      */
     static final Map<String, String> LAYOUTS =
         Map.of(
@@ -595,8 +595,8 @@ abstract class LogFormat {
   }
 
   /**
-   * A log whose lines are parsed with a regular expression. Each named group of the expression is a
-   * column.
+   * A log whose lines are parsed with a regular expression. Each named group of the regular
+   * expression is a column.
    */
   static final class RegexLog extends LogFormat {
 

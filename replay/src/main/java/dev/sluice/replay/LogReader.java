@@ -66,7 +66,7 @@ final class LogReader implements AutoCloseable {
    * @param zone the zone for times in a log that have no zone
    * @param sources the logs, at least one
    * @param strict whether to throw an exception at the first line that cannot be parsed
-   * @throws IllegalArgumentException if there is no such format
+   * @throws IllegalArgumentException if no format has this name
    */
   LogReader(
       @Nullable String formatName,

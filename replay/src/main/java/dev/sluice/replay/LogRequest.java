@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogRequest implements WebRequest {
 
-  /** Separates several values of one header. A value of a header cannot contain this text. */
+  /** Separates several values of one header. No header value can contain this separator. */
   static final String NEXT_VALUE = "\n";
 
   private static final String COOKIE = "Cookie";
@@ -213,8 +213,8 @@ final class LogRequest implements WebRequest {
         int start = entry.has(column) ? entry.start(column) : 0;
         int end = entry.has(column) ? entry.end(column) : -1;
         hash = mixed(hash, end - start);
-        // Reads eight bytes at a time. The last read can go beyond the end of the column, so the
-        // array is eight bytes longer than the line.
+        // Reads eight bytes of the value at a time. The last read can go beyond the end of the
+        // column, so the array is eight bytes longer than the line.
         for (int at = start; at < end; at += Long.BYTES) {
           int unwanted = Math.max(0, Long.BYTES - (end - at));
           hash = mixed(hash, ByteSearch.word(line, at) & (-1L >>> (Byte.SIZE * unwanted)));
@@ -229,9 +229,10 @@ final class LogRequest implements WebRequest {
     }
 
     /**
-     * Returns the key of a line: a copy of the values, with the size of each value before it. With
-     * only one column, the key is the value without its size. Such a key often equals the id of the
-     * bucket, so that both can be the same array.
+     * Returns the key of a line: a copy of the values, with the size of each value before it. The
+     * key of a line with only one column is the column's value, without a size before it. A key
+     * that consists of one column often equals the id of the bucket, so that both can be the same
+     * array.
      */
     static byte[] of(LogEntry entry, int[] columns) {
       if (columns.length == 1) {

@@ -12,6 +12,6 @@ public interface LogSource {
   /** Returns the name of the file for messages, such as {@code access.log}. */
   String name();
 
-  /** Opens the log. Called once; the reader closes the stream. */
+  /** Opens the log. The reader calls this method once, and closes the stream. */
   InputStream open() throws IOException;
 }

@@ -21,7 +21,10 @@ final class ReadAhead implements AutoCloseable {
   private static final int BATCHES = 4;
   private static final int MOST_BYTES = 1 << 22; // of the lines in one batch
 
-  /** Requests in the order of the reader. They are valid until the next call of {@link #next}. */
+  /**
+   * Requests in the order of the reader. The requests of a batch are valid until the next call of
+   * {@link #next}.
+   */
   static final class Batch {
 
     final LogEntry[] entries = new LogEntry[512];

@@ -99,15 +99,15 @@ public final class Replay {
   /**
    * Checks the name of a format, such as {@code combined}.
    *
-   * @throws IllegalArgumentException if there is no such format
+   * @throws IllegalArgumentException if no format has this name
    */
   public static void requireFormat(String name) {
     LogFormat unused = LogFormat.parse(name, ZoneOffset.UTC);
   }
 
   /**
-   * Sets a candidate: other limits that decide the same requests for comparison. If these limits
-   * have rules, their own rules are used. Null, the default, means no comparison.
+   * Sets a candidate: other limits that decide the same requests for comparison. A candidate with
+   * rules uses its own rules. By default there is no candidate (null), and nothing is compared.
    */
   @CanIgnoreReturnValue
   public Replay against(@Nullable Limits candidate) {
@@ -164,7 +164,7 @@ public final class Replay {
    * Sets how the client's address is found behind proxies. By default, the address is the value of
    * the column {@code client}.
    *
-   * @param newClient how a server finds the address
+   * @param newClient the way in which a server finds the client's address
    * @param newProxy the peer of every request if the log has no column for the peer; null for no
    *     peer
    */
@@ -231,7 +231,7 @@ public final class Replay {
   /**
    * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
    * this hash function never changes. The first shard has the number 1. The run of each shard reads
-   * all lines. {@link Shards} joins the results.
+   * all lines. {@link Shards} joins the results of all shards.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {
@@ -245,8 +245,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that receives the costs that requests would charge to a limit. The run then
-   * decides no requests.
+   * Sets a consumer that receives the costs that requests would charge to a limit. A run with this
+   * consumer decides no requests.
    */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
@@ -291,7 +291,7 @@ public final class Replay {
    * @param rule the line of the rule; 0 without a rule book
    * @param limit the limit that denied; empty if the rule denies all requests
    * @param id the id of the bucket; empty if the rule denies all requests
-   * @param request the method and the target; empty if the log has none
+   * @param request the method and the target of the request; empty if the log has neither
    * @param status the response status in the log; -1 if the log has none
    * @param retryInNanos the wait after which the request would be allowed; 0 if the request would
    *     never be allowed
@@ -310,7 +310,7 @@ public final class Replay {
    * A request that is charged to the watched bucket.
    *
    * @param atNanos the time of the request, in nanoseconds since the epoch
-   * @param request the method and the target; empty if the log has none
+   * @param request the method and the target of the request; empty if the log has neither
    * @param status the response status in the log; -1 if the log has none
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets

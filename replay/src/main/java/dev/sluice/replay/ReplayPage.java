@@ -351,7 +351,7 @@ public final class ReplayPage {
     out.append("</table></div>\n");
   }
 
-  /** Returns a count in at most five characters. A rounded count has a suffix. */
+  /** Returns a count in at most five characters, such as {@code ≈12k} for 12,345. */
   static String shortened(long count) {
     if (count < 1_000) {
       return String.valueOf(count);

@@ -45,8 +45,8 @@ public record ReplayResult(
    *
    * @param lines the lines of all files, without headings and empty lines
    * @param unread the lines that are not a request in the format
-   * @param firstUnread the place of the first line that is not a request; null if all lines are
-   *     requests
+   * @param firstUnread the file and position of the first line that is not a request; null if all
+   *     lines are requests
    * @param late the requests that were out of order by more than the window; each was decided at
    *     the time of the request before it
    * @param mostLateNanos the longest time by which a request was out of order
@@ -116,7 +116,7 @@ public record ReplayResult(
   /**
    * A value that a rule or a count uses but the log does not contain.
    *
-   * @param rule the file and the line of the rule, or the count
+   * @param rule the file and line of the rule, or the text of the count, where the value is used
    * @param word the value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}

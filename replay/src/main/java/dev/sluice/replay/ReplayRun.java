@@ -269,8 +269,8 @@ final class ReplayRun {
     read++;
     Outcome outcome = line.base.outcome;
     // With rules, a request without charges is correct, since a rule can be unlimited. With counts,
-    // such a request lacks the values that the counts need. If all requests lack values, the replay
-    // fails.
+    // a request without charges lacks a value that a count needs. The replay fails if every request
+    // lacks a value that a count needs.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {
@@ -449,7 +449,7 @@ final class ReplayRun {
         throw new LogException(
             "%s charges a request to different ids, %s of %s and %s of %s; such a request belongs to no single shard"
                 .formatted(
-                    rule == 0 ? "a count or the candidate" : base.rulesFile() + ":" + rule,
+                    rule == 0 ? "--count or the candidate" : base.rulesFile() + ":" + rule,
                     SafeText.quote(first.id()),
                     first.name().name(),
                     SafeText.quote(one.id()),
@@ -484,8 +484,8 @@ final class ReplayRun {
   }
 
   /**
-   * Returns the number of the client. A client with a denial gets a number even if the first table
-   * is full.
+   * Returns the number of a line's client. A client with a denial gets a number even if the first
+   * table of clients is full.
    */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {

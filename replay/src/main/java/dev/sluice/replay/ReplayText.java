@@ -57,7 +57,7 @@ public final class ReplayText {
       text.append(" in shard %s of %s".formatted(shard.number(), shard.of()));
     }
     if (log.skipped() > 0) {
-      text.append(", %s skipped because of the status".formatted(Words.whole(log.skipped())));
+      text.append(", %s skipped because of their status".formatted(Words.whole(log.skipped())));
     }
     if (found.mostLateNanos() > 0) {
       text.append(
@@ -65,7 +65,7 @@ public final class ReplayText {
     }
     if (found.late() > 0) {
       text.append(
-          "; %s later than --window allows, decided at the time of the line before them"
+          "; %s were later than --window allows, and were decided at the time of the line before"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();
@@ -111,7 +111,7 @@ public final class ReplayText {
     addCount(cells, "nothing charged", uncharged.free());
     addCount(cells, "cannot be charged (400)", uncharged.unusable());
     addCount(cells, "cost above the burst, never passes", uncharged.tooCostly());
-    addCount(cells, "no cost in the log, taken as 1", uncharged.lackingCost());
+    addCount(cells, "no cost in the log, so the cost is 1", uncharged.lackingCost());
     return cells;
   }
 

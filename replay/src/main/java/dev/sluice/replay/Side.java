@@ -56,7 +56,7 @@ final class Side {
     DENIED,
     /**
      * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
-     * has too many interpretations. A server would reply 400.
+     * has too many interpretations. A server would reply to this request with 400.
      */
     UNUSABLE
   }
@@ -79,9 +79,8 @@ final class Side {
     final List<Tally> tallies;
 
     private final int trials; // the number of transactions in shadow
-    // If one transaction with one quota decides, and nothing is in shadow, its fields stand here,
-    // so
-    // that a decision reads few objects.
+    // If one transaction with one quota decides, and no limit is in shadow, these fields copy the
+    // transaction, so that a decision reads few objects.
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The numbers of requests over time, and the minutes with denied requests. Stores at most 100,000
- * bins. If the log needs more, all bins become twice as long. Not thread-safe.
+ * bins. If a log needs more bins, all bins become twice as long. Not thread-safe.
  */
 final class TimeLine {
 

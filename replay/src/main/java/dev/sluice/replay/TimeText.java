@@ -28,7 +28,7 @@ final class TimeText {
 
   private static final long SECOND = 1_000_000_000;
   private static final String MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  // The smallest number taken for milliseconds. As seconds, it would be in the year 5138.
+  // The smallest number taken for milliseconds; as seconds, it would be in the year 5138.
   private static final long MILLIS_FROM = 100_000_000_000L;
   private static final long MICROS_FROM = 100_000_000_000_000L;
   private static final long NANOS_FROM = 100_000_000_000_000_000L;
@@ -151,7 +151,7 @@ final class TimeText {
 
   /**
    * Returns the offset of a local time. When the clocks are set back, an hour occurs twice. Returns
-   * the offset of the second occurrence once the log has passed the first.
+   * the offset of the hour's second occurrence once the log has passed the first occurrence.
    */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);

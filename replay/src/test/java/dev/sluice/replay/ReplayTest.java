@@ -366,7 +366,7 @@ final class ReplayTest {
     assertEquals(5, result.uncharged().lackingCost());
     assertEquals(1, result.totals().denied()); // the huge cost; the others are 19 of 20
     String text = String.join("\n", ReplayText.lines(result, "", ClientNames.SHOW));
-    assertTrue(text.contains("no cost in the log, taken as 1"), text);
+    assertTrue(text.contains("no cost in the log, so the cost is 1"), text);
   }
 
   @Test

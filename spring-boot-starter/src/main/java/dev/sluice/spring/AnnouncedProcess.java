@@ -15,7 +15,7 @@ import java.util.concurrent.TimeUnit;
 /**
  * The entry of this process in the store's list of processes. The failure rule {@code local:auto}
  * counts the entries of this list. Without a {@code local:auto} rule, this class neither adds an
- * entry nor counts. Thread-safe.
+ * entry nor counts the entries. Thread-safe.
  */
 final class AnnouncedProcess implements AutoCloseable {
 
@@ -37,7 +37,7 @@ final class AnnouncedProcess implements AutoCloseable {
 
   /**
    * Adds this process to the list. Throws an exception if the configured smallest number of
-   * processes is below 1, or if a rule counts processes but the store has no list.
+   * processes is below 1, or if a rule counts processes but the store keeps no list of processes.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
     if (rules.localAtLeast() < 1) {

@@ -73,7 +73,7 @@ final class FilterRules {
    * Returns the rules of the properties that have no mistake.
    *
    * @param limits the limits that the rules must fit; null if they could not be loaded
-   * @param problems receives one line per mistake
+   * @param problems a consumer that receives one line per mistake
    */
   @CanIgnoreReturnValue
   static List<Rule> parse(

@@ -14,7 +14,10 @@ import java.time.Instant;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
-/** Reloads changed limit files. Applies files without mistakes, and logs mistakes. Thread-safe. */
+/**
+ * Reloads changed limit files. If a file has a mistake, logs the mistake and keeps the current
+ * limits. Thread-safe.
+ */
 final class LimitReload implements AutoCloseable {
 
   private static final Logger LOG = System.getLogger(LimitReload.class.getName());

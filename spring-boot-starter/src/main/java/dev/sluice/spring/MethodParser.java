@@ -48,8 +48,8 @@ final class MethodParser {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
   /**
-   * Result types of methods that can return before their work has ended. Listed by name, since the
-   * classes can be absent.
+   * Result types of methods that can return before their work has ended. The list contains names,
+   * since the classes can be absent.
    */
   private static final List<String> LATER =
       List.of(
@@ -305,7 +305,7 @@ final class MethodParser {
                     name,
                     text,
                     known.isEmpty() && method.getParameterCount() > 0
-                        ? "#p0 to #p%s: the class was compiled without -parameters"
+                        ? "one of #p0 to #p%s, since the class was compiled without -parameters"
                             .formatted(method.getParameterCount() - 1)
                         : "a parameter of the method: " + known));
       }

@@ -145,7 +145,8 @@ final class Mistakes {
       found.add(String.valueOf(missing));
       return;
     }
-    // The settings are checked with an address; for Spring's own database, any address will do.
+    // The settings can be checked only with an address, so Spring's own database gets a dummy
+    // address.
     String parsed = ofSpring ? kind + "://localhost/any" : address;
     // Each lambda is created only if its module is present, since its result has a module's type.
     switch (kind) {
@@ -174,7 +175,7 @@ final class Mistakes {
    * Finds mistakes in the filter's rules.
    *
    * @param limits the limits; null if they could not be loaded
-   * @param names the names of limits, with which names in rules are checked; empty if unknown
+   * @param names the names of the limits, for checking the names in rules; empty if unknown
    */
   private void findInRules(@Nullable Limits limits, List<String> names) {
     SluiceProperties.Filter filter = properties.filter();

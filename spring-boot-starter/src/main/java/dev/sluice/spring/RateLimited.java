@@ -57,7 +57,7 @@ public @interface RateLimited {
    * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
    * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
    * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
-   * numbers divide as in Java: {@code #bytes / 1024} is 0 below 1024.
+   * numbers divide as in Java, so that {@code #bytes / 1024} is 0 below 1024.
    *
    * @return an expression
    */
@@ -86,7 +86,8 @@ public @interface RateLimited {
    * value; for a {@code Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
-   * of the expression is not a whole number of 1 or more. A wrong value is logged.
+   * of the expression is not a whole number of 1 or more. A wrong value of the expression is
+   * logged.
    *
    * @return an expression, empty if the cost is known before the call
    */
@@ -94,8 +95,9 @@ public @interface RateLimited {
 
   /**
    * The exceptions that make a call count, such as the exception of a failed login. The cost is
-   * spent before the call, and given back unless the method throws one of these exceptions. If a
-   * publisher is cancelled, the cost stays spent. If the list is empty, every call counts.
+   * spent before the call, and given back unless the method throws one of the listed exceptions. If
+   * a publisher is cancelled, the cost stays spent. If the list of exceptions is empty, every call
+   * counts.
    *
    * @return the types of the exceptions
    */

@@ -59,7 +59,10 @@ final class RateLimitedCall {
 
   private static final LogPace FAILED_QUOTAS = new LogPace(System::nanoTime);
 
-  /** Errors that a mistake in an expression or a bean causes, never the arguments of a call. */
+  /**
+   * Errors whose cause is always a mistake in an expression or a bean, never the arguments of a
+   * call.
+   */
   private static final Set<SpelMessage> MISTAKES =
       EnumSet.of(
           SpelMessage.CONSTRUCTOR_NOT_FOUND,

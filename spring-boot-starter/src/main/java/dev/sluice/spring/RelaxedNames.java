@@ -51,7 +51,7 @@ final class RelaxedNames {
    * name, the order of Spring Boot's property sources decides: a variable takes precedence over a
    * file.
    *
-   * @param prefix the property that contains the map
+   * @param prefix the name of the property that contains the map
    */
   <T> Map<String, T> keys(Map<String, T> bound, String prefix, Binder binder) {
     Map<String, T> all = new LinkedHashMap<>();

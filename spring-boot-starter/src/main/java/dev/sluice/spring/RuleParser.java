@@ -50,7 +50,7 @@ final class RuleParser {
    *
    * @param index the position of the rule in {@code sluice.filter.rules}
    * @param limits the limits that the rule must fit; null if they could not be loaded
-   * @param problems receives one line per mistake
+   * @param problems a consumer that receives one line per mistake
    */
   RuleParser(
       SluiceProperties.Filter filter,
@@ -116,7 +116,9 @@ final class RuleParser {
     }
   }
 
-  /** Adds the mistakes that the limits show in a rule; removes the rule's paths from messages. */
+  /**
+   * Adds the mistakes of a rule that does not fit the limits; the messages omit the rule's paths.
+   */
   private void checkFit(String field, Rule rule, String where) {
     if (limits != null) {
       String prefix = "rule %s: ".formatted(where);
@@ -168,7 +170,7 @@ final class RuleParser {
       return;
     }
     if (cost != null) {
-      problem("estimate", "found cost beside estimate, expected one or the other");
+      problem("estimate", "found both cost and estimate, expected only one");
     }
     if (most < 1) {
       problem("estimate", "found %s, expected 1 or more tokens".formatted(most));

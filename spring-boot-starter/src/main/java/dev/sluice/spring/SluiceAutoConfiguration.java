@@ -203,8 +203,8 @@ class SluiceAutoConfiguration {
 
   /**
    * Returns whether the application's only DataSource is PostgreSQL or MariaDB. Asks the database
-   * only if both sluice-postgres and sluice-mariadb are on the class path; otherwise, and if there
-   * is no such DataSource, the modules on the class path decide.
+   * only if both sluice-postgres and sluice-mariadb are on the class path; in all other cases, and
+   * without a unique DataSource, the modules on the class path determine the result.
    */
   private static String kindOfDataSource(ObjectProvider<DataSource> sources) {
     DataSource source = sources.getIfUnique();

@@ -27,7 +27,7 @@ import org.springframework.boot.actuate.endpoint.annotation.Selector;
 import org.springframework.boot.actuate.endpoint.annotation.Selector.Match;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
-/** Shows the limits and one bucket. Blocks if the store blocks. */
+/** Shows the limits and one bucket. This endpoint blocks if the store blocks. */
 @Endpoint(id = "sluice")
 class SluiceEndpoint {
 
@@ -114,7 +114,8 @@ class SluiceEndpoint {
   }
 
   /**
-   * Returns a transaction on a bucket, with any quota if only the application has the real quota.
+   * Returns a transaction on a bucket. If only the application knows the quota of the bucket, the
+   * transaction has an arbitrary quota.
    */
   private Transaction bucketOf(String[] path) {
     Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));

@@ -91,7 +91,8 @@ final class SpringDataRedis {
 
   /**
    * Returns a builder with the settings of the application's only connection factory for Lettuce.
-   * Without exactly one factory, the builder has the settings of the properties.
+   * If there is no factory or more than one, the builder has the settings of Spring Boot's
+   * properties.
    */
   static RedisStoreBuilder builder(Environment environment, BeanFactory beans) {
     boolean mayHaveFactory = ClassUtils.isPresent(FACTORY, SpringDataRedis.class.getClassLoader());

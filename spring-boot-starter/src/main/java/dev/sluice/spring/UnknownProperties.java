@@ -28,9 +28,9 @@ import org.springframework.util.ClassUtils;
  * positions and the expected values.
  *
  * <p>If a profile contains a list of the main file, the profile's list replaces the whole list, and
- * Spring Boot binds the new list. But if the elements contain lists, such as the methods of a
- * filter rule, Spring Boot reports the rest of the replaced list as unknown. This class accepts the
- * properties of a replaced list.
+ * Spring Boot binds the new list. But if the elements of the list contain lists, such as the
+ * methods of a filter rule, Spring Boot reports properties of the replaced list as unknown. This
+ * class accepts the properties of a replaced list.
  *
  * <p>Stateless and thread-safe.
  */
@@ -191,7 +191,10 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
     return OURS.equals(name) || OURS.isAncestorOf(name);
   }
 
-  /** Whether a property is part of a list that another source replaces without this property. */
+  /**
+   * Whether a property belongs to a list that another source replaces with a list without this
+   * property.
+   */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {
     for (int i = 0; i < name.getNumberOfElements(); i++) {

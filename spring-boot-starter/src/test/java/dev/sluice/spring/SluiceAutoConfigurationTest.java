@@ -326,7 +326,7 @@ class SluiceAutoConfigurationTest {
         .run(
             context ->
                 assertThat(analysis(context.getStartupFailure()))
-                    .contains("sluice.filter.rules[0].estimate: found cost beside estimate"));
+                    .contains("sluice.filter.rules[0].estimate: found both cost and estimate"));
   }
 
   @Test

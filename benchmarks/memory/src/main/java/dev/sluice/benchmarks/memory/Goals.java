@@ -27,35 +27,29 @@ final class Goals {
     Cost bound = figures.get(million.of(Subjects.CLOCK_AND_SWAP));
     if (exact != null && bound != null) {
       double ratio = exact.nanos() / bound.nanos();
-      goals.add(new Goal("10^6 keys, 1 thread: clock-and-swap's time, times", ratio, 1.25, false));
+      goals.add(new Goal("10^6 keys, 1 thread: time vs. clock-and-swap", ratio, 1.25, false));
     }
-    times(goals, figures, "10^6 keys, 1 thread: times Bucket4j", million, Subjects.BUCKET4J, 5);
+    times(goals, figures, "10^6 keys, 1 thread: speed vs. Bucket4j", million, Subjects.BUCKET4J, 5);
     times(
         goals,
         figures,
-        "10^6 keys, 1 thread, ticking: times a GCRA in a map",
+        "10^6 keys, 1 thread, coarse clock: speed vs. a GCRA in a map",
         million.of(Subjects.SLUICE_TICKING),
         Subjects.MAP_GCRA,
         3);
     times(
         goals,
         figures,
-        "10^6 keys, 1 thread, 32 at a time: times Bucket4j",
+        "10^6 keys, 1 thread, 32 at a time: speed vs. Bucket4j",
         million.of(Subjects.SLUICE_BULK),
         Subjects.BUCKET4J,
         12);
-    times(goals, figures, "10^7 keys, 1 thread: times Bucket4j", ten, Subjects.BUCKET4J, 6);
-    times(goals, figures, "1 key, 1 thread: times a GCRA in a map", one, Subjects.MAP_GCRA, 1);
-    times(goals, figures, "1 key, 1 thread: times Bucket4j", one, Subjects.BUCKET4J, 1.3);
-    times(
-        goals,
-        figures,
-        "1,000 keys, 1 thread: times a GCRA in a map",
-        thousand,
-        Subjects.MAP_GCRA,
-        1);
-    times(goals, figures, "1,000 keys, 1 thread: times Bucket4j", thousand, Subjects.BUCKET4J, 1.3);
-    times(goals, figures, "1 key, 2 threads: times Bucket4j", one2, Subjects.BUCKET4J, 2.5);
+    times(goals, figures, "10^7 keys, 1 thread: speed vs. Bucket4j", ten, Subjects.BUCKET4J, 6);
+    times(goals, figures, "1 key, 1 thread: speed vs. a GCRA in a map", one, Subjects.MAP_GCRA, 1);
+    times(goals, figures, "1 key, 1 thread: speed vs. Bucket4j", one, Subjects.BUCKET4J, 1.3);
+    times(goals, figures, "1,000 keys: speed vs. a GCRA in a map", thousand, Subjects.MAP_GCRA, 1);
+    times(goals, figures, "1,000 keys: speed vs. Bucket4j", thousand, Subjects.BUCKET4J, 1.3);
+    times(goals, figures, "1 key, 2 threads: speed vs. Bucket4j", one2, Subjects.BUCKET4J, 2.5);
     bytes(goals, figures, million);
     bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "deny", 1, "Parallel"));
     bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "reuse", 1, "Parallel"));
@@ -65,7 +59,7 @@ final class Goals {
     Cost byName = figures.get(million.of(Subjects.SLUICE_BY_NAME));
     if (handle != null && byName != null) {
       double ratio = byName.nanos() / handle.nanos();
-      goals.add(new Goal("the ordinary API, times the handle's time", ratio, 1.5, false));
+      goals.add(new Goal("time of the ordinary API vs. a Limit handle", ratio, 1.5, false));
     }
     for (Size size : sizes) {
       if (size.subject() == Subjects.SLUICE) {

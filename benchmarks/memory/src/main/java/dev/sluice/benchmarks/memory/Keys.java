@@ -32,7 +32,7 @@ final class Keys {
     return new String(ascii(number), StandardCharsets.ISO_8859_1);
   }
 
-  /** Chooses the key of the next request. Only one thread can use an order. */
+  /** Chooses the key of the next request. Not thread-safe. */
   interface Order {
 
     /** Returns the number of a key. */

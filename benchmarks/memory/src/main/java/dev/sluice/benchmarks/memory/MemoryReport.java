@@ -103,7 +103,7 @@ final class MemoryReport {
             .filter(r -> wanted.matcher(r.subject().title() + " " + r.scene()).find())
             .toList();
     if (chosen.isEmpty()) {
-      throw usage("--only: no row has " + only + " (\"subject scene\"; --full has the most rows)");
+      throw usage("--only: no row has " + only + " in its name; --full adds rows");
     }
     new MemoryReport(chosen, out, smoke).run();
   }

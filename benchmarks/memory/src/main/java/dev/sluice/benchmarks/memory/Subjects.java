@@ -195,8 +195,8 @@ enum Subjects {
   },
   /**
    * A bound: hashes the key as {@link #READ_A_LINE} does, reads the clock, and makes one
-   * compare-and-swap in the cache line. An exact decision needs at least the memory accesses of
-   * this bound.
+   * compare-and-swap in the cache line. An exact limiter needs at least as many memory accesses per
+   * decision as this bound.
    */
   CLOCK_AND_SWAP {
     @Override
@@ -298,7 +298,7 @@ enum Subjects {
 
   /**
    * Returns the array index at which the cache line of a hash begins. The lower 32 bits of the hash
-   * determine the line.
+   * determine the cache line.
    */
   private static int start(long hash, int lines) {
     return (int) (((hash & 0xffffffffL) * lines) >>> 32) * LONGS_OF_A_LINE;

@@ -41,12 +41,13 @@ class ReportTest {
         .extracting(Goal::text, Goal::figure, Goal::met)
         .containsExactly(
             org.assertj.core.groups.Tuple.tuple(
-                "10^6 keys, 1 thread: clock-and-swap's time, times", 2.0, false),
-            org.assertj.core.groups.Tuple.tuple("10^6 keys, 1 thread: times Bucket4j", 9.5, true),
+                "10^6 keys, 1 thread: time vs. clock-and-swap", 2.0, false),
+            org.assertj.core.groups.Tuple.tuple(
+                "10^6 keys, 1 thread: speed vs. Bucket4j", 9.5, true),
             org.assertj.core.groups.Tuple.tuple(
                 "bytes allocated by a decision through a Limit, allow", 0.0, true),
             org.assertj.core.groups.Tuple.tuple(
-                "the ordinary API, times the handle's time", 1.2, true),
+                "time of the ordinary API vs. a Limit handle", 1.2, true),
             org.assertj.core.groups.Tuple.tuple(
                 "bytes of heap per live bucket at 1,000,000", 23.5, true));
     assertThat(goals.get(0).line()).contains("2.00", "≤ 1.25", "NOT MET");

@@ -40,7 +40,7 @@ final class Goals {
     List<Goal> goals = new ArrayList<>();
     goals.add(
         goal(
-            "1 caller, alternating: p50, times that of GET",
+            "1 caller, in turn with GET: p50 vs. GET",
             figure(Subjects.BESIDE_GET, Load.ONE)
                 .ratio(Round::p50Nanos, figure(Subjects.GET_BESIDE, Load.ONE)),
             1.2,
@@ -66,7 +66,7 @@ final class Goals {
   /** Returns the goal for a reservation with its settlement, as a ratio to a single spend. */
   private Goal settling() {
     return goal(
-        size(Load.SIXTY_FOUR) + ": reservations that are settled, times single spends",
+        size(Load.SIXTY_FOUR) + ": settled reservations per second, vs. single spends",
         figure(Subjects.SETTLED, Load.SIXTY_FOUR)
             .ratio(Round::perSecond, figure(Subjects.SLUICE, Load.SIXTY_FOUR)),
         LEAST_SETTLED,
@@ -81,7 +81,7 @@ final class Goals {
       double wanted,
       boolean atLeast) {
     return goal(
-        size(load) + ": " + what + ", times " + peer,
+        size(load) + ": " + what + " vs. " + peer,
         figure(Subjects.SLUICE, load).ratio(number, figure(peer, load)),
         wanted,
         atLeast);

@@ -24,7 +24,8 @@ final class Measurement {
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  // After fewer calls of a single caller, the JIT compiler has compiled only a part of the code.
+  // After fewer calls than this of a single caller, the JIT compiler has compiled only a part of
+  // the code.
   private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 
@@ -142,8 +143,8 @@ final class Measurement {
 
   /**
    * Waits until many calls were made, the rate of calls no longer rises, and the JIT compiler
-   * hardly works any more. Returns the time that this took in seconds; the negated time if the JVM
-   * was still warming up at the end.
+   * hardly works any more. Returns the duration of the warm-up in seconds; the negated duration if
+   * the JVM was still warming up at the end.
    */
   private double warmUp(Run run) throws InterruptedException {
     Warmth warmth = new Warmth();

@@ -17,8 +17,9 @@ import java.util.function.BiFunction;
 
 /**
  * The command {@code ./sluice bench redis}. Compares the Redis store with other limiters and with
- * bounds, then checks the goals. All requests are allowed. In each of several rounds, each subject
- * is measured in a separate JVM ({@link Measurement}). A figure is the median of the rounds.
+ * bounds, then checks the goals. The limits of the benchmark allow all requests. In each of several
+ * rounds, each subject is measured in a separate JVM ({@link Measurement}). A figure is the median
+ * of the rounds.
  */
 public final class RedisBenchmark {
 

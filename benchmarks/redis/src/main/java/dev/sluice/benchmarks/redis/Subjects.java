@@ -140,7 +140,7 @@ final class Subjects {
   }
 
   /**
-   * Returns a bound for limiters that decide in a script: a script with only the commands that
+   * Returns a bound that no limiter with a script can beat: a script with only the commands that
    * every decision needs.
    */
   private static Client script(URI uri) {
@@ -310,7 +310,8 @@ final class Subjects {
   /**
    * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
    * 4, depending on the bucket. Each settlement refunds a token or spends a further token. The
-   * smaller loads are measured first, as for {@link #SLUICE}, so that both JVMs are equally warm.
+   * smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs of both subjects are
+   * equally warm.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();

@@ -23,7 +23,7 @@ final class Warmth {
   /**
    * Adds a time span.
    *
-   * @param compiling the time that the compiler's threads worked, as a part of the span
+   * @param compiling the time that the compiler's threads worked, as a share of the span
    */
   void add(double perSecond, double compiling) {
     spans.add(new Span(perSecond, compiling));

@@ -7,8 +7,8 @@ import java.util.stream.DoubleStream;
  * A number that was measured in several rounds.
  *
  * @param median the median; for an even number of rounds, the larger of the two middle numbers
- * @param lowest the lowest number of a round
- * @param highest the highest number of a round
+ * @param lowest the number of the round with the lowest number
+ * @param highest the number of the round with the highest number
  */
 public record Figure(double median, double lowest, double highest) {
 
@@ -21,7 +21,7 @@ public record Figure(double median, double lowest, double highest) {
   /**
    * Creates a figure from the numbers of several rounds.
    *
-   * @param rounds the number of each round; at least one
+   * @param rounds the numbers that the rounds measured, at least one
    * @return the median and the range
    */
   public static Figure of(DoubleStream rounds) {
@@ -32,7 +32,7 @@ public record Figure(double median, double lowest, double highest) {
   /**
    * Returns the range of the rounds as a share of their median.
    *
-   * @return the share; 0 if all rounds have the same number
+   * @return the share of the median; 0 if all rounds have the same number
    */
   public double spread() {
     return (highest - lowest) / median;

@@ -18,8 +18,8 @@ public final class ServerFlags {
    */
   public static final Map<String, String> SMALL_ENVIRONMENT = Map.of("MALLOC_ARENA_MAX", "2");
 
-  // Before this Java version, bin/sluice passes flags with which Netty counts its direct memory
-  // itself. From this version on, it passes flags that allow native access and sun.misc.Unsafe.
+  // Before Java 24, bin/sluice passes flags with which Netty counts its direct memory itself. From
+  // Java 24 on, bin/sluice passes flags that allow native access and sun.misc.Unsafe.
   private static final int NATIVE_ACCESS_FLAGS_FROM = 24;
 
   private ServerFlags() {}
@@ -27,7 +27,7 @@ public final class ServerFlags {
   /**
    * Returns the flags that the launcher passes to {@code sluice serve}, and further flags.
    *
-   * @param more the further flags, such as the size of the heap
+   * @param more further flags for the JVM, such as the heap size
    * @return flags for the JVM
    */
   public static List<String> asLaunched(String... more) {

@@ -18,7 +18,7 @@ import java.util.Map;
  * A load of gRPC requests, sent by the program h2load with 4 connections and 16 requests in flight
  * on each.
  *
- * @param body a file with one framed request
+ * @param body a file with one framed gRPC request
  * @param perSecond the number of requests per second; 0 for as many as possible
  * @param scratch a folder for the log of h2load
  */

@@ -27,9 +27,9 @@ import java.util.stream.Stream;
 /**
  * The command {@code ./sluice bench server}. Compares each protocol of the server with an
  * alternative: the Redis protocol with Redis itself, and HTTP and gRPC with a server that makes no
- * decisions. All requests are allowed. The subjects of a scene first run until their rates are
- * stable. The subjects are measured in turn, in several rounds, and a figure is the median of the
- * rounds. The servers have the same heap size as in the Debian package.
+ * decisions. The limits of the benchmark allow all requests. The subjects of a scene first run
+ * until their rates are stable. The subjects are measured in turn, in several rounds, and a figure
+ * is the median of the rounds. The servers have the same heap size as in the Debian package.
  */
 public final class ServerReport {
 
@@ -137,7 +137,7 @@ public final class ServerReport {
         halfLoad(figure(peak, SLUICE).perSecond(), sluice, empty, message, scratch);
       }
       long resident = Usage.residentMib(sluice.pid());
-      System.out.printf(Locale.ROOT, "%nafter the load, MiB: sluice %d%n%n", resident);
+      System.out.printf(Locale.ROOT, "%nmemory of sluice after the load: %d MiB%n%n", resident);
       goals.add(new Goal("memory after the load, MiB", resident, MOST_RESIDENT_MIB, false));
       goals.forEach(goal -> System.out.println(goal.line()));
     }
@@ -158,7 +158,7 @@ public final class ServerReport {
             0);
     goals.add(
         new Goal(
-            HALF_LOAD + ": p99.9, milliseconds (Envoy waits 20)",
+            HALF_LOAD + ": p99.9 in milliseconds (Envoy waits for 20)",
             figure(calm, SLUICE).p999Micros() / 1_000,
             20,
             false));
@@ -171,7 +171,7 @@ public final class ServerReport {
     System.out.printf("| %s | %s | %s | one round |%n", FROM_THE_START, SLUICE, first.cells());
     goals.add(
         new Goal(
-            FROM_THE_START + ": p99.9, milliseconds (Envoy waits 20)",
+            FROM_THE_START + ": p99.9 in milliseconds (Envoy waits for 20)",
             first.p999Micros() / 1_000,
             20,
             false));
@@ -214,13 +214,14 @@ public final class ServerReport {
     if (pipeline < PIPELINES.get(2)) {
       goals.add(
           new Goal(
-              scene + ": times " + GET,
+              scene + ": rate vs. " + GET,
               ours / figure(row, GET).perSecond(),
               pipeline == 1 ? 0.9 : 1.0,
               true));
     }
     if (pipeline == PIPELINES.get(1)) {
-      goals.add(new Goal(scene + ": times " + LUA, ours / figure(row, LUA).perSecond(), 6, true));
+      goals.add(
+          new Goal(scene + ": rate vs. " + LUA, ours / figure(row, LUA).perSecond(), 6, true));
     }
   }
 
@@ -258,7 +259,7 @@ public final class ServerReport {
     if (timesEmpty > 0) {
       goals.add(
           new Goal(
-              scene + ": times the " + EMPTY,
+              scene + ": rate vs. the " + EMPTY,
               figure(medians, SLUICE).perSecond() / figure(medians, EMPTY).perSecond(),
               timesEmpty,
               true));

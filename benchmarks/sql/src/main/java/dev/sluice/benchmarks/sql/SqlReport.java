@@ -36,7 +36,7 @@ import org.mariadb.jdbc.MariaDbDataSource;
  * The command {@code ./sluice bench sql}. Compares the PostgreSQL store with Bucket4j, which has
  * the same number of connections, and the MariaDB store with one prepared statement. The subjects
  * of a row run in one process and are measured in turn, in several rounds. A figure is the median
- * of the rounds. Each row is printed when it was measured.
+ * of the rounds. Each row is printed as soon as it has been measured.
  */
 public final class SqlReport {
 
@@ -256,7 +256,7 @@ public final class SqlReport {
           if (!name.equals(Subject.SLUICE)) {
             double other = median(theirs, Round::perSecond);
             if (wanted > 0) {
-              goals.add(new Goal(what + ": times " + name, rate / other, wanted, true));
+              goals.add(new Goal(what + " vs. " + name, rate / other, wanted, true));
             }
             json(what, "decisions/s", rate, name, other, null, null, other == best);
           }
@@ -265,8 +265,8 @@ public final class SqlReport {
   }
 
   /**
-   * Compares the latency of one caller with that of a statement that does nothing, and of the
-   * store's function without the store's queue and threads.
+   * Compares the latency of one caller with the latency of a statement that does nothing, and with
+   * the latency of the store's function without the store's queue and threads.
    */
   private void besideStatements(Database database) throws SQLException, InterruptedException {
     List<Round> ours = new ArrayList<>();
@@ -293,7 +293,7 @@ public final class SqlReport {
     double p50 = median(ours, Round::p50Micros);
     double bound = median(functions, Round::p50Micros);
     double least = median(nothings, Round::p50Micros);
-    goals.add(new Goal(row + ": p50, times that of select 1", p50 / least, 1.3, false));
+    goals.add(new Goal(row + ": p50 vs. select 1", p50 / least, 1.3, false));
     json(row + ", p50", "µs", p50, null, null, "the function alone", bound, true);
     json(row + ", p50", "µs", p50, null, null, "select 1", least, false);
   }

@@ -274,7 +274,7 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  /** The quota of all subjects. It is so large that no call is denied. */
+  /** The quota of all subjects, which is so large that no call is denied. */
   final class Quotas {
     static final long BURST = 100_000_000;
     static final Duration PERIOD = Duration.ofDays(1_000);

@@ -33,7 +33,7 @@ class Pages {
     }
   }
 
-  /** A method with two limits. Each call charges both limits in one batch. */
+  /** A method with two limits, which each call charges in one batch. */
   static class Two {
     @RateLimited(limit = "ApiCallsPerKey", id = "#key")
     @RateLimited(limit = "LoginsPerIPAddress", id = "'192.0.2.1'")

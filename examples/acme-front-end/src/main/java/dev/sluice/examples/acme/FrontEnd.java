@@ -12,10 +12,10 @@ import java.util.List;
 import java.util.Set;
 
 /**
- * The calls that the front end of a certificate authority makes to its limits, and nothing else of
- * it.
+ * The calls that the front end of a certificate authority makes to its limits, without the rest of
+ * a front end.
  *
- * <p>Not thread-safe, as the set of pauses would be a table.
+ * <p>Not thread-safe: a real front end stores the paused identifiers in a database table.
  */
 final class FrontEnd {
 
@@ -29,7 +29,7 @@ final class FrontEnd {
     this.acme = AcmeLimits.bundled().transactions(limiter.limits());
   }
 
-  /** Creates an account, if the client's address may have another. */
+  /** Creates an account, unless the client's address already has too many new accounts. */
   Answer newAccount(IpAddress client) {
     Decision decision = limiter.spend(acme.newAccount(client));
     return decision.allowed()
@@ -37,20 +37,22 @@ final class FrontEnd {
         : Answer.no(decision.message());
   }
 
-  /** Takes an order, if nothing stands in the way of its certificate. */
+  /** Accepts an order, unless a limit or a pause prevents its certificate. */
   Answer newOrder(long account, List<Identifier> identifiers, boolean isRenewal) {
     for (Identifier identifier : identifiers) {
       if (paused.contains(pauseKey(account, identifier))) {
-        return Answer.no("paused for " + identifier.authorized() + ": unpause it to go on");
+        return Answer.no(identifier.authorized() + " is paused; unpause the name to continue");
       }
     }
     Decision decision = limiter.spend(acme.newOrder(account, identifiers, isRenewal));
     return decision.allowed() ? Answer.yes("order") : Answer.no(decision.message());
   }
 
-  /** An authorization failed: it counts, and at last the account is paused for the identifier. */
+  /**
+   * Counts a failed authorization. Too many failures in a row pause the account for the identifier.
+   */
   Answer authorizationFailed(long account, Identifier identifier) {
-    // Two spends, not a batch: the denial of the second must not undo the first.
+    // Two spends, not a batch: the denial of the second spend must not undo the first spend.
     Decision counted = limiter.spend(List.of(acme.failedAuthorization(account, identifier)));
     Decision pause =
         limiter.spend(List.of(acme.failedAuthorizationForPausing(account, identifier)));
@@ -62,28 +64,32 @@ final class FrontEnd {
     return Answer.yes("failed; " + left + " more may fail at once");
   }
 
-  /** A certificate was issued: it counts for its domains and its set. */
+  /** Counts an issued certificate for its domains and for its set of names. */
   void issued(long account, List<Identifier> identifiers) {
-    // Never denied: what does not fit is not spent, but the certificate exists.
+    // The batch is spend-only, since the certificate exists: a bucket with too few tokens is not
+    // charged.
     var unused = limiter.spend(acme.certificateIssued(account, identifiers, false));
   }
 
-  /** The client says that its set-up is mended. */
+  /** Ends the pause of an identifier after the client has repaired its setup. */
   void unpause(long account, Identifier identifier) {
     limiter.reset(List.of(acme.unpause(account, identifier)));
     paused.remove(pauseKey(account, identifier));
   }
 
-  /** A wildcard is paused with its name: what has to be proven for both is the same. */
+  /**
+   * A wildcard name is paused together with its base name, since both need the same proof of
+   * control.
+   */
   private static String pauseKey(long account, Identifier identifier) {
     return account + " " + identifier.authorized();
   }
 
   /**
-   * Whether it was done, and what a person reads.
+   * The response of the front end: whether it did what the client requested, and a text for people.
    *
-   * @param allowed whether it was done
-   * @param text why not, or what
+   * @param allowed whether the front end did what the client requested
+   * @param text the reason of a refusal, otherwise the result
    */
   record Answer(boolean allowed, String text) {
 

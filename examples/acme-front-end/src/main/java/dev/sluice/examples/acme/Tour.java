@@ -18,7 +18,7 @@ import java.util.Objects;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.IntFunction;
 
-/** Runs into one limit after the other, on a clock of its own. Run it in this folder. */
+/** Exceeds one limit after the other, on a simulated clock. Run this program in its folder. */
 public final class Tour {
 
   private static final Instant START = Instant.parse("2026-01-01T00:00:00Z");
@@ -99,7 +99,7 @@ public final class Tour {
             orderAndIssue(
                 3 + n, Identifier.parseAll(List.of("site" + n + ".example.co.uk")), false));
     show(
-        "a renewal of one of them",
+        "a renewal of a certificate",
         orderAndIssue(4, Identifier.parseAll(List.of("site1.example.co.uk")), true));
     show(
         "a name under another domain",

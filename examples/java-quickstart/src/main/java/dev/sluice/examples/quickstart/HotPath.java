@@ -59,7 +59,7 @@ final class HotPath {
             ? MemoryStore.builder().restore(snapshot)
             : MemoryStore.builder().build();
     Limiter limiter = Limiter.of(limits, store);
-    // Save once a minute, and before the process ends:
+    // Save the buckets each minute and at shutdown:
     store.save(snapshot);
     // end: snapshot
     return limiter;

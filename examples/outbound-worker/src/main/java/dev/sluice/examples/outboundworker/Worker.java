@@ -30,9 +30,9 @@ public final class Worker {
   /**
    * Sends requests to one address.
    *
-   * @param args the URI, and how many requests
+   * @param args the URI, and the number of requests
    * @throws IOException if a request fails
-   * @throws InterruptedException if it is interrupted
+   * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws IOException, InterruptedException {
     Worker worker = new Worker();

@@ -6,7 +6,7 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 
-/** Knows nothing of limits either: what an API answers. */
+/** The API of the example. This servlet contains no code for rate limits. */
 final class ApiServlet extends HttpServlet {
 
   private static final long serialVersionUID = 1;

@@ -31,8 +31,8 @@ import org.eclipse.jetty.server.Server;
 import org.eclipse.jetty.server.ServerConnector;
 
 /**
- * A login and an API on Jetty: 30 failed attempts an hour from an address, any number of good ones;
- * 50 calls a second with a key.
+ * A login and an API on Jetty. The login allows an address 30 failed attempts per hour, and any
+ * number of successful attempts. The API allows a key 50 calls per second.
  */
 public final class LoginServer implements AutoCloseable {
 
@@ -116,7 +116,7 @@ public final class LoginServer implements AutoCloseable {
   /**
    * Starts the server.
    *
-   * @return the port that it listens on
+   * @return the port on which the server listens
    * @throws Exception if the server cannot start
    */
   public int start() throws Exception {
@@ -132,8 +132,8 @@ public final class LoginServer implements AutoCloseable {
   /**
    * Runs the server until the process ends.
    *
-   * @param args a port, 8080 if there is none; and where the buckets are, such as {@code
-   *     redis://127.0.0.1:6379}, in memory if it is not said
+   * @param args the port, by default 8080; and the address of the store, such as {@code
+   *     redis://127.0.0.1:6379}, by default the memory of this process
    * @throws Exception if the server cannot start
    */
   public static void main(String[] args) throws Exception {

@@ -6,7 +6,10 @@ import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
 
-/** Knows nothing of limits: 200 for a good password, 401 for any other. */
+/**
+ * The login of the example: 200 for the right password, 401 for any other. This servlet contains no
+ * code for rate limits.
+ */
 final class LoginServlet extends HttpServlet {
 
   private static final long serialVersionUID = 1;
