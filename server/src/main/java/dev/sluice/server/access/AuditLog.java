@@ -38,7 +38,7 @@ public final class AuditLog implements AutoCloseable {
     return new AuditLog(null);
   }
 
-  /** Returns a log that writes to {@code lines}, and closes them. */
+  /** Returns a log that writes to {@code lines}; the log closes {@code lines}. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -95,7 +95,7 @@ public final class AuditLog implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Records a reset or a refund at the end of {@code done}; the result completes later. */
+  /** Records a reset or a refund when {@code done} ends; the returned stage completes later. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,

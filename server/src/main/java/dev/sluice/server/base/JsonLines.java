@@ -83,9 +83,11 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append to a file. First opens the file once to test it, for at most two seconds.
+   * Starts to append lines to a file. First opens the file once to test it, for at most two
+   * seconds.
    *
-   * @param file the file, created if it is missing. A pipe must have a reader
+   * @param file the log file, created if it is missing. If the file is a pipe, a process must read
+   *     the pipe
    * @throws IOException if the file cannot be appended to
    */
   public static JsonLines of(Path file, LogKind kind, MeterRegistry meters) throws IOException {

@@ -258,7 +258,7 @@ abstract class AdminResource<T> implements HttpService {
     return before == null ? now : now + "; before: " + before;
   }
 
-  /** Returns the text; null if it is empty, so that its field is left out. */
+  /** Returns the text; null for an empty text, so that the JSON field is left out. */
   static @Nullable String note(String text) {
     return text.isEmpty() ? null : text;
   }
@@ -266,7 +266,7 @@ abstract class AdminResource<T> implements HttpService {
   /** The bucket that a request is about, with its canonical id. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change of a setting. The audit log records the change even if it fails. */
+  /** A change that an administrator requests. The audit log records the change even if it fails. */
   private final class Change {
 
     private final Caller caller;
@@ -277,7 +277,7 @@ abstract class AdminResource<T> implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket. Afterwards, the audit log records the bucket's canonical id. */
+    /** Looks up a change's bucket; then the audit log records the bucket's canonical id. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -483,7 +483,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns a duration greater than zero; null if the field is wrong. */
+    /** Returns a field's value as a duration greater than zero; null if the value is wrong. */
     @Nullable Duration duration(String field) {
       String text = text(field);
       if (text == null) {
@@ -502,7 +502,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns the comment and the author; each is empty if it is absent. */
+    /** Returns a change's comment and author; an absent field is an empty text. */
     Note note(Caller caller) {
       return new Note(
           note("comment", LONGEST_COMMENT), caller.author(note("author", LONGEST_AUTHOR)));
@@ -519,7 +519,7 @@ abstract class AdminResource<T> implements HttpService {
       return text;
     }
 
-    /** Returns an end; null if the field is absent or wrong. */
+    /** Returns the end time in a field; null if the field is absent or wrong. */
     @Nullable Instant until() {
       String text = text("until");
       if (text == null) {

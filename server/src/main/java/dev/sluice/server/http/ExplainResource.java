@@ -251,7 +251,7 @@ final class ExplainResource extends JsonResource {
     return RuleReadings.of(question.request(), limiter.limits().get());
   }
 
-  /** The body of the request. Without a method, no rules are explained. */
+  /** The body of a request to explain; without a method in the body, no rules are explained. */
   private record Question(
       @Nullable String limit,
       @Nullable String id,

@@ -59,7 +59,7 @@ final class FileResource extends Resource {
 
   /**
    * {@code GET /}: returns the web page to a browser, which sends {@code Accept: text/html}. Every
-   * other client, such as curl, gets a text that lists the paths.
+   * client other than a browser, such as curl, gets a text that lists the server's paths.
    */
   static Resource index() {
     PageFile page = PageFile.read(MediaType.HTML_UTF_8, "index.html");

@@ -53,7 +53,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP door: adds the paths of the HTTP API to a server.
+ * Adds the paths of the HTTP API to a server.
  *
  * @param store the limiter's store, for a dry run of a reload
  * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
@@ -175,7 +175,7 @@ public record HttpPart(
     }
   }
 
-  /** The door for proxies that ask for a decision on each request that they pass on. */
+  /** Forward authentication: decides for proxies whether to pass on their clients' requests. */
   public record ForwardAuthPart(
       Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials)
       implements Part {
@@ -211,7 +211,7 @@ public record HttpPart(
       return new PageMeters();
     }
 
-    /** Returns the metrics, to be the limiter's observer, and to be told of loaded limits. */
+    /** Returns the metrics, which observe the limiter and are told of loaded limits. */
     public LimiterMetrics metrics() {
       return metrics;
     }

@@ -41,8 +41,8 @@ import org.jspecify.annotations.Nullable;
  * the state of a bucket. Neither request spends tokens.
  *
  * <p>This class itself splits the encoded path, since an id can be any percent-encoded text, even
- * with slashes and semicolons. Only an id ".." is impossible here: Armeria refuses the path segment
- * ".." in every spelling.
+ * with slashes and semicolons. Only the id ".." cannot be sent in a path: Armeria refuses the path
+ * segment ".." in every spelling.
  */
 final class LimitResource extends Resource {
 
@@ -136,7 +136,7 @@ final class LimitResource extends Resource {
 
     private GenerationJson() {}
 
-    /** Writes the generations; a caller with some limits sees only numbers of mistakes. */
+    /** Writes the generations; a caller that may use only some limits sees no text of mistakes. */
     static void write(Generations generations, Caller caller, Json json) {
       json.put(
           "generation",
@@ -172,7 +172,7 @@ final class LimitResource extends Resource {
                       .put("warnings", lines("warning", offered.warnings(), caller)));
     }
 
-    /** Returns the lines; a single line with their number if the caller may not see them. */
+    /** Returns the lines; for a caller that may not use all limits, one line with their number. */
     static List<String> lines(String word, List<String> all, Caller caller) {
       return all.isEmpty() || caller.mayUseAll()
           ? all

@@ -49,14 +49,14 @@ abstract class MethodService implements HttpService {
     return respond(context, request);
   }
 
-  /** A service that sends each response as a whole. Failures become problem details. */
+  /** A service that sends each response as a whole, and reports failures as problem details. */
   abstract static class Resource extends MethodService {
 
     Resource(HttpMethod method) {
       super(method);
     }
 
-    /** Responds to a request with the right method. May throw, or return a stage that fails. */
+    /** Responds to a request with this resource's method; may throw, or return a failing stage. */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
 
@@ -160,7 +160,7 @@ abstract class MethodService implements HttpService {
           return text;
         }
       } catch (IllegalArgumentException e) {
-        // Falls through to the common message.
+        // Continues with the exception for all mistakes of encoding.
       }
       throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
     }

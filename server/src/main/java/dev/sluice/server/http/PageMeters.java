@@ -77,7 +77,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters. The caller must not register meters there. */
+  /** Returns a registry with snapshots of all meters, in which no meters must be registered. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;
@@ -247,7 +247,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     private final double scale;
     private final long createdMillis;
 
-    /** Makes a histogram for {@link #bounds}, which are not copied; values are scaled. */
+    /** Makes a histogram that keeps the array {@code bounds}; {@code scale} multiplies values. */
     BulkHistogram(
         Meter.Id id,
         Clock clock,

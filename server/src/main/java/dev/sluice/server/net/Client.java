@@ -58,7 +58,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Tells the client that the connection will end, if the protocol has such a message. */
   protected abstract void sayGoodbye();
 
-  /** Returns the handler's context in the pipeline, null before the handler was added. */
+  /** Returns the Netty handler's context, null before the handler was added to the pipeline. */
   protected final @Nullable ChannelHandlerContext context() {
     return context;
   }

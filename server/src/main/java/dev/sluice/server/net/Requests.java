@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Methods that read HTTP requests, for all parts of the server. */
+/** Methods that read HTTP requests, used by all packages of the server. */
 public final class Requests {
 
   public static final String GRPC = "application/grpc";
@@ -68,11 +68,11 @@ public final class Requests {
    * Reads the body of a request to a {@link StreamingService} while the body arrives. The size
    * limit and the charge are the same as for a body that the server collects.
    *
-   * @param context the context of the request; the call must come from its event loop
+   * @param context the context of the request; the caller must be on the event loop of this context
    * @param request the request, not yet read
-   * @return a future that completes on the event loop at the end of the body, or fails. If it
-   *     fails, or if the caller completes it on the event loop, the server reads and drops the rest
-   *     of the body
+   * @return a future that completes on the event loop at the end of the body, or fails. If the
+   *     future fails, or if the caller completes it on the event loop, the server reads and drops
+   *     the rest of the body
    */
   public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
@@ -85,7 +85,8 @@ public final class Requests {
 
   /**
    * Charges the responses of a stream to the memory budget: unread responses and future responses.
-   * Up to 4 KiB are not charged. Only the request's event loop may call the methods.
+   * Up to 4 KiB of a stream's responses are not charged. Only the request's event loop may call the
+   * methods of this interface.
    */
   public interface HeldAnswers {
 

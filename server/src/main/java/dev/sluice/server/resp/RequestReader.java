@@ -86,7 +86,7 @@ final class RequestReader {
 
   /**
    * Copies the bytes of an incomplete request from the array that connections share to an array of
-   * this connection. Must be called after parsing.
+   * this connection. This method must be called after parsing.
    */
   void keep() {
     int kept = end - start;

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Consecutive spends from one limit that arrived in one read of one connection, and that are
- * decided together. All connections of a thread share the run, one after another.
+ * decided together. All connections of a thread share this object, one after another.
  */
 abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
@@ -30,7 +30,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend to this run. If the run is full, first decides the spends in the run.
+   * Adds a spend to this run. If this object is full, it first decides the spends that were added
+   * before.
    *
    * @param id the index of the request's argument that contains the id
    * @param quota the quota, null for the limit's own quota
@@ -73,7 +74,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     ErrorReplies.write(failure, writer);
   }
 
-  /** A run of spends from a configured limit. */
+  /** A series of spends from a configured limit, decided together. */
   static final class LimitRun extends SpendRun {
 
     private static final int ID = 2;
@@ -198,7 +199,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** A run of commands whose quotas the client sends. */
+  /** A series of throttle commands, decided together, whose quotas the client sends. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;

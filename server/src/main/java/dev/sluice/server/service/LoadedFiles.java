@@ -96,7 +96,7 @@ final class LoadedFiles {
     }
   }
 
-  /** Returns the files' limits, or, if allowed, those of the last load without mistakes. */
+  /** Returns the files' limits; if the files have mistakes, the last good limits, if allowed. */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {

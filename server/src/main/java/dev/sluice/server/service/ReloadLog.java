@@ -80,7 +80,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
     log.error("limits not loaded; the previous ones stay in force{}", list(problems));
   }
 
-  /** Counts an unexpected failure to read the files. The watcher has already logged the failure. */
+  /** Counts an unexpected failure to read the files, which the files' watcher has logged. */
   @Override
   public void broke(Instant at, Throwable failure) {
     OutOfMemory.report(failure);
@@ -128,7 +128,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
-      // True while the server starts.
+      // Only the first load, at startup, finds no earlier generation.
       boolean first = generations.state().active().hash().equals(Generations.NONE);
       boolean changed = !generations.state().active().hash().equals(hash);
       List<String> changes = changes(limits);
