@@ -84,9 +84,9 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores, since the number of buckets in a store is limited. Many client addresses must
-    // not crowd out the buckets of known tokens, and requests without a token must not crowd out
-    // the buckets of failed authentications.
+    // This class has three stores, since the number of buckets in a store is limited. Many client
+    // addresses must not crowd out the buckets of known tokens, and requests without a token must
+    // not crowd out the buckets of failed authentications.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();

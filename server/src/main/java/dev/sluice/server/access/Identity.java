@@ -183,7 +183,7 @@ public final class Identity {
           }
         }
       } catch (InvalidNameException e) {
-        // A name that cannot be read grants nothing.
+        // A subject name that cannot be parsed counts as no name.
       }
       // A common name must not look like a URI.
       boolean isUri = names.size() == 1 && names.get(0).contains("://");

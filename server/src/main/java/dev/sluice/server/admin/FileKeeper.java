@@ -237,7 +237,7 @@ final class FileKeeper extends ListKeeper {
 
   private static IOException tooLong() {
     return new IOException(
-        "another server has been changing it for " + LONGEST_WAIT.toSeconds() + " s");
+        "another server has been changing the file for " + LONGEST_WAIT.toSeconds() + " s");
   }
 
   @Override

@@ -468,10 +468,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return remove(Setting.OVERRIDE, name, id);
   }
 
-  /**
-   * Returns a task that removes a saved setting whose limit is missing or does not accept its id;
-   * null if there is no such setting.
-   */
+  /** Returns a task that removes a saved setting that no limit accepts; null if none is saved. */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
         .filter(one -> kind.isFor(one, limit, id))

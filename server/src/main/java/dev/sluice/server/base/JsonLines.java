@@ -113,7 +113,7 @@ public final class JsonLines implements AutoCloseable {
       opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new IOException(
-          "it could not be opened within %s s; if it is a pipe, start its reader first"
+          "the file could not be opened within %s s; if the file is a pipe, start its reader first"
               .formatted(OPEN_SECONDS),
           e);
     } catch (ExecutionException e) {
@@ -209,7 +209,7 @@ public final class JsonLines implements AutoCloseable {
       try {
         ended = writeNext();
       } catch (Throwable e) {
-        // Even the failure could not be logged; the writer continues with the next lines.
+        // If even the failure could not be logged, the writer continues with the next lines.
       }
     }
   }

@@ -341,7 +341,7 @@ abstract class AdminResource<T> implements HttpService {
     private static final int LONGEST_AUTHOR = 200;
 
     private static final String ANOTHER_KIND =
-        "found another kind of value, expected a string or a whole number";
+        "found a value of the wrong type, expected a string or a whole number";
 
     static AdminBody read(byte[] json) {
       return new AdminBody("", Bodies.object(json), new Mistakes());
@@ -393,7 +393,7 @@ abstract class AdminResource<T> implements HttpService {
       } else if (fields.get(QUOTAS) instanceof List<?> items) {
         QUOTA.stream()
             .filter(this::has)
-            .forEach(field -> mistake(field, "found both, expected either this field or quotas"));
+            .forEach(field -> mistake(field, "found this field and quotas, expected only one"));
         if (items.size() > Quota.MOST_OF_A_LIMIT) {
           mistake(
               QUOTAS,
@@ -451,7 +451,7 @@ abstract class AdminResource<T> implements HttpService {
     private @Nullable Quota noQuota(String field) {
       mistake(
           field,
-          "found another kind of value, expected a text such as 10 per 1s, or an object with burst, count and period");
+          "found a value of the wrong type, expected a text such as 10 per 1s, or an object with burst, count and period");
       return null;
     }
 

@@ -219,7 +219,7 @@ final class DecisionStream {
     if (!fits && underWay.isEmpty()) {
       stop(
           Fault.refused(
-              RefusedException.overloaded("no room for the answer; try again in a second")));
+              RefusedException.overloaded("no memory for the answer; try again in a second")));
     }
     if (whole && underWay.isEmpty()) {
       end();

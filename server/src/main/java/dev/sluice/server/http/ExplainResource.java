@@ -245,7 +245,7 @@ final class ExplainResource extends JsonResource {
   private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(
-          "the rules name limits that this token may not use; explaining rules needs a token without limits",
+          "the rules name limits that this token may not use; explaining rules needs a token for all limits",
           null);
     }
     return RuleReadings.of(question.request(), limiter.limits().get());

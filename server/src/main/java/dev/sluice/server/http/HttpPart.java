@@ -91,7 +91,7 @@ public record HttpPart(
         .addTo(server);
     new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts)).act("reset").addTo(server);
     new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
-        // The resource bounds its body itself, to report a large body in its stream.
+        // DecisionsResource bounds the body itself, to report a large body in the response stream.
         .addWithoutBound(server);
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
@@ -288,7 +288,7 @@ public record HttpPart(
 
     static void bind(MeterRegistry registry) {
       Gauge.builder("sluice.build.info", () -> 1)
-          .description("1, with the version of Sluice and of Java as labels")
+          .description("Always 1, with the versions of Sluice and of Java as labels")
           .tag("version", version())
           .tag("java", Runtime.version().toString())
           .register(registry);

@@ -177,7 +177,7 @@ final class LimitResource extends Resource {
       return all.isEmpty() || caller.mayUseAll()
           ? all
           : List.of(
-              "%s; a token without limits, or the server's log, names %s"
+              "%s; a token for all limits, or the server's log, shows %s"
                   .formatted(Plurals.of(all.size(), word), all.size() == 1 ? "it" : "them"));
     }
   }

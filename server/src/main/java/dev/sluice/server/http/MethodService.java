@@ -155,12 +155,13 @@ abstract class MethodService implements HttpService {
     static String decoded(String encoded, String field, String what) {
       try {
         String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);
-        // The decoder replaces invalid UTF-8 by U+FFFD: two such ids would share a bucket.
+        // The decoder replaces invalid UTF-8 by U+FFFD, so different invalid ids would share a
+        // bucket.
         if (text.indexOf('\uFFFD') < 0) {
           return text;
         }
       } catch (IllegalArgumentException e) {
-        // Continues with the exception for all mistakes of encoding.
+        // A malformed percent-encoding gets the same message as invalid UTF-8.
       }
       throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
     }

@@ -173,7 +173,7 @@ final class MetricsResource extends MethodService {
                 AggregatedHttpResponse refused =
                     HttpFailures.answer(
                         RefusedException.overloaded(
-                            "no room for the metrics; try again in a second"));
+                            "no memory for the metrics; try again in a second"));
                 var unused =
                     response.tryWrite(refused.headers()) && response.tryWrite(refused.content());
                 response.close();

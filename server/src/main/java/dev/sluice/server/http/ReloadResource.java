@@ -213,7 +213,7 @@ class ReloadResource extends Resource {
         return "of %s ids %s, %s are denied now, and %s would be"
             .formatted(counts.looked, which, counts.now, counts.then);
       } catch (CompletionException e) {
-        return "which ids would be denied is not known: the store does not answer";
+        return "the ids that would be denied are unknown: the store does not answer";
       }
     }
 
@@ -376,7 +376,7 @@ class ReloadResource extends Resource {
             files == null
                 ? "the server has no limit files"
                 : hash == null
-                    ? "the server keeps no earlier generation since its start"
+                    ? "the server keeps no earlier generation: none was in force since its start"
                     : "found no such generation, expected one of " + listed(all);
         super.refused(caller, why);
         throw new WireException(hash == null ? null : GENERATION, why);

@@ -108,7 +108,7 @@ final class Body implements Subscriber<HttpObject> {
     }
     int larger = Math.min(maxBytes, Math.max(FIRST_SIZE, Math.max(needed, 2 * bytes.length)));
     if (!exchange.grows(larger - bytes.length, larger > ConnectionBudget.LARGE)) {
-      fail(RefusedException.overloaded("no room for the body; try again in a second"));
+      fail(RefusedException.overloaded("no memory for the body; try again in a second"));
       return false;
     }
     if (larger > ConnectionBudget.LARGE && bytes.length <= ConnectionBudget.LARGE) {
@@ -238,7 +238,7 @@ final class Body implements Subscriber<HttpObject> {
 
       @Override
       public void onComplete() {
-        // The body has arrived.
+        // Nothing to do: the whole body has arrived.
       }
     }
   }

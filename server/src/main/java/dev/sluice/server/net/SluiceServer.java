@@ -317,7 +317,7 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // Armeria must not shut down the executor: Armeria would wait for a task that hangs.
+              // Armeria must not shut down the executor, since it would wait for a task that hangs.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -474,7 +474,8 @@ public final class SluiceServer implements AutoCloseable {
       String path = log.requestHeaders().path();
       boolean hasToken = path.startsWith(WITH_TOKEN);
       boolean settling = path.contains("/settle");
-      // For other loggers, SLF4J would write the fields into the text, before the message.
+      // For a logger without fields, SLF4J would write the fields into the text, before the
+      // message.
       if (logger instanceof LoggingEventAware) {
         fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
       } else {

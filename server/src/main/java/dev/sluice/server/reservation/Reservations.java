@@ -104,9 +104,9 @@ public final class Reservations implements AutoCloseable {
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
-      // The nonces of reservations by the time of expiry; guarded by remembered.
+      // The nonces of reservations by expiry time, guarded by the lock of remembered.
       new TreeMap<>();
-  // The nonces of tokens whose settlement waits for the store; guarded by remembered.
+  // The nonces of tokens whose settlement waits for the store, guarded by the lock of remembered.
   private final Set<String> settling = new HashSet<>();
   private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
   private Future<?> alarm = CompletableFuture.completedFuture(null);
@@ -128,8 +128,8 @@ public final class Reservations implements AutoCloseable {
       int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // This limiter marks used tokens. The limiter for marks has no observer, since marks are not
-    // limits of users, and no failure rule, since a failure rule could accept a token twice.
+    // The limiter that marks used tokens has no observer, since marks are not limits of users, and
+    // no failure rule, since a failure rule could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
@@ -534,7 +534,7 @@ public final class Reservations implements AutoCloseable {
     long fullForSeconds = marks.add(nowMillis(), endMillis);
     if (fullForSeconds > 0) {
       throw RefusedException.tooManyRequests(
-          "too many reservations were cancelled or settled on this server: it keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
+          "too many reservations were cancelled or settled on this server: the server keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
           fullForSeconds);
     }
     return uses.spend(Transaction.of(USED, once, token.nonce()))

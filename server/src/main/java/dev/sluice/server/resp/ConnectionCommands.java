@@ -40,7 +40,7 @@ final class ConnectionCommands {
   List<Command> all() {
     return List.of(
         Command.of(
-            "PING [message]", A_NAME, "Replies PONG, or the message", ConnectionCommands::ping),
+            "PING [message]", A_NAME, "Replies PONG, or the argument", ConnectionCommands::ping),
         Command.of("ECHO message", A_NAME, "Replies the message", ConnectionCommands::echo),
         Command.of("HELLO [version] [option...]", NOTHING, "Chooses RESP2 or RESP3", this::hello),
         Command.of("AUTH [user] password", NOTHING, "Shows a token", this::auth),

@@ -61,7 +61,7 @@ final class RequestReader {
   private int end;
   private int expected = UNKNOWN; // the number of arguments
 
-  // Number and CR position of the last header read.
+  // The number and the CR position of the last header line that was read.
   private long number;
   private int headerEnd;
 

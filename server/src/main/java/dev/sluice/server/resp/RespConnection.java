@@ -59,12 +59,12 @@ final class RespConnection extends Client {
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // The client's next step, for which the server waits since waitsSinceNanos: to read replies, or
-  // to complete a request.
+  // What the client must do, which it has not done since waitsSinceNanos: read replies, or complete
+  // a request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
-  // The event loop writes these fields, and all threads read them.
+  // The event loop writes the next fields, and all threads read them.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
   private volatile long waitsSinceNanos = NEVER; // since when the server has waited for the client

@@ -47,7 +47,7 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  // A placeholder: each command uses its own quota.
+  // A placeholder, since each command uses its own quota.
   private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1));
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
@@ -280,9 +280,7 @@ final class ThrottleCommands {
   /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /**
-     * Replies limited, limit, remaining, seconds to wait (-1: none or for ever), seconds to full.
-     */
+    /** Replies limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {

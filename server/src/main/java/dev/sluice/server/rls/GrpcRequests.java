@@ -204,7 +204,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     static Status ofProtocol(Throwable failure) {
       Throwable cause = Exceptions.peel(failure);
       if (cause instanceof IndexOutOfBoundsException) {
-        return Status.INTERNAL.withDescription("the request ends within a message");
+        return Status.INTERNAL.withDescription("the request ends in the middle of a message");
       }
       if (cause.getCause() instanceof InvalidProtocolBufferException) {
         return Status.INVALID_ARGUMENT.withDescription(

@@ -342,7 +342,7 @@ public final class RlsPart implements Part {
                 .asRuntimeException());
         return;
       }
-      // The check can ping the store, and must not block an event loop.
+      // The readiness check can ping the store, and must not block an event loop.
       ServiceRequestContext.current()
           .blockingTaskExecutor()
           .execute(

@@ -225,7 +225,7 @@ interface Door {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // A request waits for the services. Without the services, the request fails.
+        // A request waits for the gRPC services, and fails if they could not be made.
       }
     }
 

@@ -191,7 +191,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
               "sluice.generation.put.back",
               generations.of(Kind.LIMITS),
               files -> files.isPutBack() ? 1 : 0)
-          .description("1 if a rollback is in force, 0 if the files are")
+          .description("1 if a rollback is in force, 0 if the files are in force")
           .register(registry);
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
@@ -207,7 +207,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description("Mistakes in the offered files, and in saved overrides and penalties")
+          .description("Mistakes in the files read last, and in saved overrides and penalties")
           .tag("files", of)
           .register(registry);
     }
@@ -223,7 +223,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
               "sluice.generation.age.seconds",
               files,
               watched -> secondsSince(since.apply(watched.state())))
-          .description("Age of the active and of the offered generation of files")
+          .description("Age of the generation in force, and of the generation read last")
           .tag("files", kind.word())
           .tag("generation", which)
           .register(registry);

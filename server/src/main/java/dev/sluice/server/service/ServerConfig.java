@@ -421,7 +421,7 @@ public record ServerConfig(
                   address,
                   both(
                       lacksTls ? "nothing would be encrypted" : "",
-                      lacksControl ? "everybody who reaches it could spend" : "",
+                      lacksControl ? "everybody who reaches the port could spend" : "",
                       " and "),
                   both(
                       lacksTls

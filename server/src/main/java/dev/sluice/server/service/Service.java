@@ -213,10 +213,10 @@ public final class Service implements AutoCloseable {
     started.add(history::close);
     ConnectionBudget traffic = ConnectionBudget.usual();
     Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
-        .description("Connections of clients, over all doors")
+        .description("Connections of clients on all ports")
         .register(meters);
     Gauge.builder("sluice.connections.max", traffic, ConnectionBudget::maxConnections)
-        .description("The most connections of clients, over all doors")
+        .description("The most connections of clients on all ports")
         .register(meters);
     Door.DoorContext room =
         new Door.DoorContext(

@@ -327,9 +327,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       this.told = clock.instant();
     }
 
-    /**
-     * Starts an hourly check of the certificate; {@code lasting} keeps exceptions from ending it.
-     */
+    /** Starts an hourly check of the certificate; {@code lasting} makes it survive exceptions. */
     public static EndOfCertificate watch(
         TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
       EndOfCertificate watch =
