@@ -241,7 +241,7 @@ public final class Access implements AutoCloseable {
             : known.ofHash(tokenHash) != null);
   }
 
-  /** Charges the limit of a stranger's address, or throws a {@link RefusedException}. */
+  /** Charges the limit of an unknown client's address, or throws {@link RefusedException}. */
   void admitStranger(@Nullable SocketAddress peer) {
     Quota quota = perAddress;
     long waitSeconds = quota == null ? 0 : spent(ofStrangers, REQUESTS_PER_ADDRESS, quota, peer);

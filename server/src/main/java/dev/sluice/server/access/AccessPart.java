@@ -39,7 +39,7 @@ public record AccessPart(Access access) implements Part {
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
-  /** Returns a request's caller; without a tokens file, any client certificate names the caller. */
+  /** Returns a request's caller; without a tokens file, a client certificate can name it. */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
     if (known != null) {

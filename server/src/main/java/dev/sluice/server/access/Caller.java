@@ -113,8 +113,8 @@ public final class Caller {
   }
 
   /**
-   * Returns a copy of this caller. If a request of the copy is refused, the audit log records the
-   * given operations.
+   * Returns a copy of this caller. If a request of the copied caller is refused, the audit log
+   * records {@code newActs}.
    *
    * @param newActs the requested operations, one line of the audit log each; empty if the audit log
    *     does not record the request

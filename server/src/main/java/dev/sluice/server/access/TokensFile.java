@@ -38,7 +38,7 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
-  /** The hashes of an empty text and line, as of a script whose variable is unset. */
+  /** The hashes of an empty text and an empty line, from scripts whose variable is unset. */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
 

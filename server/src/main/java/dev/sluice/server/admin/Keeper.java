@@ -35,7 +35,7 @@ interface Keeper {
   /** Saves an id's new setting; if this throws a {@link KeepException}, nothing has changed. */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
-  /** Returns whether a setting was removed; after a {@link KeepException}, none was. */
+  /** Removes an id's setting, if any; after a {@link KeepException}, nothing has changed. */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
   /** Keeps settings in memory, until the process ends. */

@@ -170,11 +170,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns limits whose overrides and penalties are saved in database tables. Does not wait for
+   * Returns limits whose overrides and penalties are saved in database tables, without waiting for
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into the base at once; blocks
+   * @param refresh reads the table of overrides into {@code base} at once; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */

@@ -259,7 +259,7 @@ public final class JsonLines implements AutoCloseable {
     OutOfMemory.report(failure);
   }
 
-  /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */
+  /** Writes the queued lines, and stops the writing thread; blocks for up to ten seconds. */
   @Override
   public void close() {
     try {

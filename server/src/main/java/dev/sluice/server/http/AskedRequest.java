@@ -112,7 +112,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Throws if the peer is no trusted proxy, so that it may not describe a client's request. */
+  /** Throws unless the peer is a trusted proxy, which may describe its client's request. */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(

@@ -58,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * response can time out.
  */
 
-/** Answers a stream of operations, one operation per line. Belongs to one event loop. */
+/** Answers a stream of operations, one operation per line. Only one event loop may use it. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;

@@ -46,7 +46,7 @@ import org.jspecify.annotations.Nullable;
 /** Turns failures in resources, or before a resource was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /** The allowed HTTP methods; a request with another method is refused first. */
+  /** The HTTP methods that the server supports. */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {

@@ -194,7 +194,7 @@ public record HttpPart(
     }
   }
 
-  /** {@code GET /metrics}: the metrics of limiter, HTTP door, process and JVM. */
+  /** {@code GET /metrics}: the metrics of limiter, HTTP port, process and JVM. */
   public static final class MetricsPart implements Part {
 
     private final PrometheusMeterRegistry registry;

@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}} returns a limit; {@code GET /v1/limits/{name}/buckets/{id}} returns
- * the state of a bucket. Neither request spends tokens.
+ * the state of a bucket. Neither GET request spends tokens.
  *
  * <p>This class itself splits the encoded path, since an id can be any percent-encoded text, even
  * with slashes and semicolons. Only the id ".." cannot be sent in a path: Armeria refuses the path

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A service for one method, {@code HEAD} and {@code OPTIONS}. Must not block. */
+/** A service for one HTTP method, and for {@code HEAD} and {@code OPTIONS}. Must not block. */
 abstract class MethodService implements HttpService {
 
   private final HttpMethod method;

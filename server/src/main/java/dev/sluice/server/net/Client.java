@@ -43,7 +43,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Returns the time since the last use; {@code nowNanos} is from {@link System#nanoTime}. */
   protected abstract long quietNanos(long nowNanos);
 
-  /** Returns how long a request has waited for its client; 0 while the client waits. */
+  /** Returns how long a request waits for its client; 0 while the client waits for the server. */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**

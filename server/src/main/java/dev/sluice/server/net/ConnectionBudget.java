@@ -287,7 +287,7 @@ public final class ConnectionBudget {
     return true;
   }
 
-  /** Adds bytes to the memory of a connection, its peer and the budget; can be negative. */
+  /** Adds bytes, perhaps negative, to the memory of a connection, its peer and the budget. */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);

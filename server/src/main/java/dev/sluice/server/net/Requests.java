@@ -49,7 +49,7 @@ public final class Requests {
     }
   }
 
-  /** Returns {@code Content-Encoding}, null without; this server does not decompress bodies. */
+  /** Returns the header {@code Content-Encoding} or null; this server decompresses no bodies. */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
         .filter(encoding -> !encoding.equalsIgnoreCase("identity"))
@@ -130,8 +130,9 @@ public final class Requests {
 
   /**
    * A service that can answer the first part of a request before the client sends the next part.
-   * The server does not wait for the whole body. The service keeps only one part of a body in
-   * memory, or reads the body with {@link Requests#readAsItArrives}, which charges the body.
+   * The server calls this service before the whole body has arrived. The service keeps only one
+   * part of a body in memory, or reads the body with {@link Requests#readAsItArrives}, which
+   * charges the body.
    */
   public interface StreamingService extends HttpService {}
 }

@@ -119,7 +119,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most threads for requests that may block, such as readiness probes, metrics and lists.
-   * Decisions do not use these threads. Run-time changes of limits and reloads of files use two
+   * Decisions do not use task threads. Run-time changes of limits and reloads of files use two
    * other threads.
    */
   public static final int MAX_TASK_THREADS = 16;
@@ -317,7 +317,7 @@ public final class SluiceServer implements AutoCloseable {
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // Armeria must not shut down the executor, since it would wait for a task that hangs.
+              // Armeria must not shut down the executor: a shutdown waits for tasks that hang.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -474,8 +474,7 @@ public final class SluiceServer implements AutoCloseable {
       String path = log.requestHeaders().path();
       boolean hasToken = path.startsWith(WITH_TOKEN);
       boolean settling = path.contains("/settle");
-      // For a logger without fields, SLF4J would write the fields into the text, before the
-      // message.
+      // For a logger without key-value fields, SLF4J would write the fields before the message.
       if (logger instanceof LoggingEventAware) {
         fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
       } else {

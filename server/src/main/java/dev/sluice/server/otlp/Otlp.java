@@ -139,7 +139,7 @@ public final class Otlp implements AutoCloseable {
         new Delivery("traces", endpoint, meters));
   }
 
-  /** Returns the part that makes a span for each request, which must be the server's last part. */
+  /** Returns the part that makes a span for each request; it must be the server's last part. */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }
@@ -153,8 +153,9 @@ public final class Otlp implements AutoCloseable {
   }
 
   /**
-   * Counts the messages of one kind that did not reach the receiver. Logs the first failure. The
-   * next failure is logged only after a message has arrived again. Thread-safe; never blocks.
+   * Counts the messages of one kind that did not reach the receiver. Logs the first message that
+   * does not arrive. The next failure is logged only after a message has arrived again.
+   * Thread-safe; never blocks.
    */
   static final class Delivery {
 

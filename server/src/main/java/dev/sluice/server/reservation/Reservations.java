@@ -183,8 +183,8 @@ public final class Reservations implements AutoCloseable {
   /**
    * Spends the costs, and returns a token to cancel the spend.
    *
-   * @param transactions the transactions, each on another bucket
-   * @return the the decision, with a token if the decision allows; fails like {@link
+   * @param transactions the transactions, each on a different bucket
+   * @return the the decision, with a token if it is no denial; fails like {@link
    *     AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life

@@ -64,7 +64,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return intervalNanos == 0;
     }
 
-    /** Returns the limit's name without the quota's period: {@code Name} for {@code Name/1h}. */
+    /** Returns the limit's name without a quota's period, as {@code Name} for {@code Name/1h}. */
     String name() {
       return limit.split("/", 2)[0];
     }

@@ -17,7 +17,8 @@ final class Command {
   interface Action {
 
     /**
-     * Handles a request. Must reply exactly once; the reply can follow after this method returns.
+     * Handles a request. A command must reply exactly once; the reply can follow after this method
+     * returns.
      */
     void call(Request request, Session session);
   }

@@ -30,8 +30,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend to this run. If this object is full, it first decides the spends that were added
-   * before.
+   * Adds a spend to this run. If this run of spends is full, first decides the spends that it
+   * contains.
    *
    * @param id the index of the request's argument that contains the id
    * @param quota the quota, null for the limit's own quota
@@ -136,7 +136,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** The runs of a thread: at most {@value #SLOTS} runs, each for one limit. */
+  /** The {@link SpendRun}s of a thread: at most {@value #SLOTS}, each for one limit. */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;
@@ -149,7 +149,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.limiter = limiter;
     }
 
-    /** Returns the run for the limit with this name; null if no run can decide the command. */
+    /** Returns the run of spends for a limit; null if no such run can decide the command. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;

@@ -280,7 +280,7 @@ final class ThrottleCommands {
   /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /** Replies limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
+    /** Reply: limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -289,7 +289,7 @@ final class ThrottleCommands {
       }
     },
 
-    /** Replies 1 if allowed, limit, remaining, seconds to full, seconds to wait (-1: never). */
+    /** Reply: 1 if allowed, limit, remaining, seconds to full, seconds to wait (-1: never). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {

@@ -286,9 +286,9 @@ final class DescriptorCharges {
 
   /**
    * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
-   * make no valid id, or the limit that the proxy sent has an unknown unit. Clients can cause each
-   * of these four mistakes. An error for the whole request would be worse: after an error, a proxy
-   * can let the request pass all limits.
+   * make no valid id, or the limit that the proxy sent has an unknown unit; clients can cause each
+   * of these mistakes. An error for the whole request would be worse: after an error, a proxy can
+   * let the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -668,7 +668,7 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /** Sets a refund's outcome, that of the quota with the fewest tokens; it is never a denial. */
+    /** Sets a refund's outcome to that of its tightest quota; a refund never denies. */
     void refunded(Decision made) {
       decided = true;
       decision = made;
@@ -689,7 +689,7 @@ final class DescriptorCharges {
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
-    /** Sets a settlement's outcome, that of the quota with the fewest tokens; never a denial. */
+    /** Sets a settlement's outcome to that of its tightest quota; a settlement never denies. */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
       for (Settlement.Part part : settlement.parts()) {

@@ -83,7 +83,7 @@ final class EnvoyAnswers {
     whole = decision;
   }
 
-  /** Returns the response. Must be called after the charges are decided. */
+  /** Returns the response. This method must be called after the charges are decided. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();

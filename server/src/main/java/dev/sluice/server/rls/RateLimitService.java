@@ -273,7 +273,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
               (nothing, failure) -> meters.settled(failure == null ? charged : "failed"));
     }
 
-    /** Charges a descriptor in shadow mode. If this charge fails, the request does not fail. */
+    /** Charges a descriptor in shadow mode; a failed shadow charge does not fail the request. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return alone(trial, givenUp)
           .exceptionally(
@@ -452,7 +452,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
 
     private static final long serialVersionUID = 1;
 
-    /** Makes an exception. The message names the field, the value found and the values expected. */
+    /** Makes an exception; the message names the field, the value found, and expected values. */
     BadRequest(String message) {
       super(message, null, false, false); // no stack trace: clients can cause this exception often
     }

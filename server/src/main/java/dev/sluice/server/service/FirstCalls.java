@@ -150,7 +150,7 @@ final class FirstCalls {
     out.writeBytes(content);
   }
 
-  /** Returns the encoded headers. Each header is a literal, without a compression table. */
+  /** Returns a call's encoded headers. Each header is a literal, without a compression table. */
   private static byte[] headers() {
     String[] headers = {
       ":method", "POST",

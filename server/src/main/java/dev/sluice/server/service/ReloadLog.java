@@ -37,7 +37,7 @@ import org.slf4j.event.Level;
  * Logs each reload of the limit files, and updates the metrics.
  *
  * @param overrides the file of overrides, which has separate metrics; null for a table or none
- * @param first receives each new limits before they are counted
+ * @param first receives the limits of each load before these limits are counted
  */
 record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limits> first)
     implements ReloadListener {

@@ -155,7 +155,7 @@ public record ServerConfig(
       }
     }
 
-    /** Whether every caller can be {@code admin}: by its role, or as all ports are on loopback. */
+    /** Whether every caller can be {@code admin}: by role, or since all ports are on loopback. */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -197,7 +197,7 @@ public record ServerConfig(
       origins = Set.copyOf(origins);
     }
 
-    /** Returns a door without host names, origins, trusted proxies and request log. */
+    /** Returns an HTTP port without host names, origins, trusted proxies and request log. */
     public static Http on(InetSocketAddress address) {
       return new Http(address, ClientAddress.direct(), Set.of(), Set.of(), false);
     }
@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns sources with only files; a limit without a default is refused. */
+    /** Returns sources of limits that are only in files; a limit without a default is refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
@@ -286,8 +286,8 @@ public record ServerConfig(
    * @param onFailureByLimit the failure rules of single limits, by limit name
    * @param localAtLeast the smallest number of servers that {@link FailureRule#localAuto} divides a
    *     limit by, at least 1
-   * @param readyWithoutStore whether a server that can decide without its store reports that it is
-   *     ready before the store has answered once
+   * @param readyWithoutStore whether a server that can decide without its store is ready before the
+   *     store has answered once
    */
   public record Storage(
       StoreAccess store,

@@ -427,7 +427,7 @@ public final class Service implements AutoCloseable {
     return limiter.build();
   }
 
-  /** Returns the addresses with their actual port numbers, in this order: HTTP, Redis, gRPC. */
+  /** Returns the addresses with their actual port numbers, in the order HTTP, Redis, gRPC. */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }

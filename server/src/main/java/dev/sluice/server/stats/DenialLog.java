@@ -89,7 +89,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Logs how many denials were left out, and writes the queued lines. Blocks up to ten seconds. */
+  /** Logs how many denials were left out, and writes the queued lines, for up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();

@@ -26,15 +26,15 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The code of each protocol reports its denials, since only this code knows the request. Only
  * the denials of {@link #spent} come from the limiter, since the Redis protocol decides many spends
- * at a time. The limiter also reports all allowed spends. From a sample of these spends, this class
- * finds the ids that are charged most, for the first {@link TopDenied#MOST_LIMITS} limits. Shadow
- * trials and checks are ignored, since they deny no request. Thread-safe; never blocks.
+ * at a time. The limiter also reports all allowed spends. From a sample of the allowed spends, this
+ * class finds the ids that are charged most, for the first {@link TopDenied#MOST_LIMITS} limits.
+ * Shadow trials and checks are ignored, since they deny no request. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** The class samples one of this number of allowed spends. */
+  /** One allowed spend in this number becomes a part of the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
@@ -146,8 +146,8 @@ public final class Denials implements LimiterObserver {
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
    * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
-   * @param decidedBy what decided: {@code store}, the word of a failure rule, {@code rule} or
-   *     {@code request}
+   * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
+   *     rule's word
    * @param penalized whether a penalty made the bucket count as empty
    */
   public record Denial(
@@ -204,7 +204,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** Reports the denial of a cost above the burst: {@code cost}, not the transaction's own cost. */
+  /** Reports a denial because {@code cost}, not the transaction's cost, exceeds the burst. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(

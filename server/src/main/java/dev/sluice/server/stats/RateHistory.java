@@ -140,7 +140,7 @@ public final class RateHistory implements AutoCloseable {
   /**
    * Returns the limits for which a failure rule decided within the last minute, each with the time
    * since when failure rules have decided. If failure rules decide nothing for less than a minute,
-   * this time stays the same.
+   * the limit's time stays the same.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
