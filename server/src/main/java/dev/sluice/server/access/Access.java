@@ -349,7 +349,8 @@ public final class Access implements AutoCloseable {
 
   /**
    * Charges one request to the bucket of an address. Returns 0 if the request is admitted, else the
-   * seconds to wait. While the store is full, an address without a bucket must wait a minute.
+   * seconds to wait. While the store of these buckets is full, an address without a bucket must
+   * wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {

@@ -553,8 +553,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes a penalty; returns false if there was none. The remaining debt is refunded, which
-   * leaves the bucket empty.
+   * Removes a penalty; returns false if there was none. If the penalty is a debt, the rest of the
+   * debt is refunded, and the bucket is then empty.
    *
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer

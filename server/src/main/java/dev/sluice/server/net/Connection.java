@@ -49,7 +49,7 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** The first slice of the input in bytes; it shows the protocol, and is no whole request. */
+  /** The bytes of the first input slice, which shows the protocol and is no whole request. */
   private static final int FIRST_SLICE = 8;
 
   /** The bytes of an HTTP/2 input slice; streams and the budget bound HTTP/2 requests. */

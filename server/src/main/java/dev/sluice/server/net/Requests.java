@@ -26,7 +26,7 @@ public final class Requests {
 
   /**
    * Returns the whole body of a request without copying it; an empty array if the request has no
-   * body. Works for all services except a {@link StreamingService}, which reads its bodies itself.
+   * body. Must not be called for a {@link StreamingService}, which reads its bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
@@ -112,7 +112,7 @@ public final class Requests {
 
   /**
    * Returns the nanoseconds that the client still has to read the response of a request. Soon after
-   * this time, the server closes the connection, which ends all requests on the connection.
+   * the end of a request's time, the server closes the connection, with all other requests on it.
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();

@@ -310,7 +310,7 @@ public final class SluiceServer implements AutoCloseable {
       ServerBuilder builder =
           Server.builder()
               // The protocol is HTTP even with TLS: the pipeline decrypts TLS before Connection,
-              // which bounds plain requests.
+              // which bounds decrypted requests.
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
               .defaultHostname(Authority.MISSING) // replaces a missing Host header

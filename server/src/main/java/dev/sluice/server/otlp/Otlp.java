@@ -43,9 +43,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>Decisions continue while the receiver is unreachable. Each interval sends all metrics, so the
- * server repeats no failed metrics message. At most {@link #MOST_SPANS} spans wait to be sent;
- * further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable. The server repeats no failed metrics
+ * message, since the next message contains all metrics. At most {@link #MOST_SPANS} spans wait to
+ * be sent; further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link
+ * #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 

@@ -306,7 +306,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /** Makes a dialect; {@code passing} is the first number of an allowed reply. */
+    /** Makes a dialect; {@code passing} is the first number of the reply to an allowed request. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;

@@ -208,7 +208,7 @@ final class DescriptorCharges {
             }
           }
         }
-        // A rule whose limits are all skipped replaces no limit.
+        // A rule replaces no limit if all of its own limits were skipped.
         yield Found.limited(charges, charges.isEmpty() ? List.of() : match.replaces());
       }
     };
@@ -520,8 +520,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Makes no reservation for this charge if the other charge is not part of the same reservation,
-     * since a settlement would also refund the other charge.
+     * Makes no reservation for this charge if {@code other} is not part of the same reservation,
+     * since a settlement would also refund {@code other}.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -649,7 +649,7 @@ final class DescriptorCharges {
       over = true;
     }
 
-    /** Sets the decision; {@code spent} if a cost was spent, and not only checked. */
+    /** Sets the decision; {@code spent} tells whether a cost was spent and not only checked. */
     void decide(Decision made, boolean spent) {
       decided = true;
       decision = made;

@@ -257,7 +257,7 @@ public final class Service implements AutoCloseable {
         .ifPresent(
             list -> {
               Gauge.builder("sluice.servers", fleet, Fleet::size)
-                  .description("Servers that share each limit with local:auto; 0 before a count")
+                  .description("Servers that share each limit with local:auto; 0 until counted")
                   .register(meters);
               Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
                   .description("Time since the servers in the store were last counted")
@@ -458,8 +458,8 @@ public final class Service implements AutoCloseable {
 
   /**
    * A stack of started parts. Closing the stack stops the parts in the reverse order of their
-   * start, even if a part fails to stop. An interrupt stops waiting for the current part, and is
-   * cleared before the next part: a part could not write its snapshot on an interrupted thread.
+   * start, even if a part fails to stop. An interrupt ends the wait for the current part, and is
+   * cleared before the next part, since no part can write a snapshot on an interrupted thread.
    * Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {

@@ -300,7 +300,7 @@ public final class StoreAccess {
       }
     }
 
-    /** Returns the statements of {@link #create}, for the database's client. */
+    /** Returns the SQL statements that {@link #create} executes, for the database's client. */
     public static String statements(StoreAccess access, @Nullable String role) {
       return switch (kind(access)) {
         case POSTGRES -> access.postgres().statements(role);

@@ -102,7 +102,7 @@ public final class Denials implements LimiterObserver {
   /**
    * A denied request, as the code of its protocol knows it.
    *
-   * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
+   * @param door the protocol, as {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
    * @param path the request's path without the query, null if the path is unknown
    * @param rule the file and line of the rule that matched, null for none
    */
