@@ -163,7 +163,7 @@ class ReloadCommandTest {
       url = "http://" + HostPort.format(other.addresses().get(0));
       assertThat(Cli.run("spend", "CallsPerId", "ann", "--server", url).code()).isEqualTo(Exit.NO);
       assertThat(reload("--dry-run").err())
-          .contains("which ids would be denied is not known: the store does not answer");
+          .contains("the ids that would be denied are unknown: the store does not answer");
     }
   }
 

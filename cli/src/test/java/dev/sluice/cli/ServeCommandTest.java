@@ -738,7 +738,7 @@ final class ServeCommandTest {
         .startsWith("sluice: 0.0.0.0:0 is not loopback")
         .contains("--tls-certificate FILE", "--plaintext", "--tokens FILE", "--open");
     assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--plaintext").err())
-        .contains("everybody who reaches it could spend", "--tokens FILE", "--open")
+        .contains("everybody who reaches the port could spend", "--tokens FILE", "--open")
         .doesNotContain("--tls-certificate");
     assertThat(Cli.run("serve", "--http", "0.0.0.0:0", "--open").err())
         .contains("nothing would be encrypted", "--plaintext")

@@ -30,23 +30,23 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Access control, shared by all doors: decides which operations a caller may use. Without a tokens
- * file, every caller may use all operations; on a server that is open to a network, only callers on
- * loopback may use administrators' operations.
+ * Access control, shared by all protocols: decides which operations a caller may use. Without a
+ * tokens file, every caller may use all operations; on a server that is open to a network, only
+ * callers on loopback may use administrators' operations.
  *
  * <p>A change of the tokens takes effect with the next request, also on open connections.
  * Thread-safe; never blocks.
  */
 public final class Access implements AutoCloseable {
 
-  /** The place where most callers send a token, for messages. */
+  /** The header in which most callers send a token, as named in error messages. */
   static final String IN_AUTHORIZATION = "the header Authorization: Bearer TOKEN";
 
   private static final long MOST_ADDRESSES = 100_000;
   private static final Duration FULL = Duration.ofMinutes(1);
   private static final int IPV6_NETWORK_BYTES = 8;
 
-  /** The limit on failed authentications per client address. */
+  /** The rate limit for failed authentications from one client address. */
   private static final Quota FAILURES = Quota.per(30, Duration.ofMinutes(1));
 
   /** The limit on refusals per caller in the audit log; the metrics count every refusal. */
@@ -84,9 +84,9 @@ public final class Access implements AutoCloseable {
       Refusals refusals) {
     this.tokens = tokens;
     this.audit = audit;
-    // Three stores, since the number of buckets in a store is limited. Many client addresses must
-    // not crowd out the buckets of known tokens, and requests without a token must not crowd out
-    // the buckets of failed authentications.
+    // This class has three stores, since the number of buckets in a store is limited. Many client
+    // addresses must not crowd out the buckets of known tokens, and requests without a token must
+    // not crowd out the buckets of failed authentications.
     this.addresses = BucketStore.inMemory(TimeSource.system(), mostAddresses);
     this.ofAddresses = Limiter.of(addresses);
     this.grants = BucketStore.inMemory();
@@ -241,7 +241,7 @@ public final class Access implements AutoCloseable {
             : known.ofHash(tokenHash) != null);
   }
 
-  /** Charges the limit of a stranger's address, or throws a {@link RefusedException}. */
+  /** Charges the limit of an unknown client's address, or throws {@link RefusedException}. */
   void admitStranger(@Nullable SocketAddress peer) {
     Quota quota = perAddress;
     long waitSeconds = quota == null ? 0 : spent(ofStrangers, REQUESTS_PER_ADDRESS, quota, peer);
@@ -312,7 +312,7 @@ public final class Access implements AutoCloseable {
         caller.acts().isEmpty() ? caller.about(List.of(Noted.of(otherwise))) : caller, door, why);
   }
 
-  /** Charges a token's limit. A certificate with a token's name has its own bucket. */
+  /** Charges a request to a token's limit; a certificate with the same name has its own bucket. */
   private void admit(Grant grant, Caller.CallerKind kind) {
     Quota quota = grant.requests();
     if (quota == null) {
@@ -328,12 +328,12 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Returns a failed authentication's exception; a 429 after many of one address. */
+  /** Returns a failed authentication's exception: a 429 after many failures from one address. */
   RefusedException failed(String door, @Nullable SocketAddress peer, String why, List<Noted> acts) {
     return failed(door, peer, why, why, acts);
   }
 
-  /** Returns the failure; the audit log gets {@code noted}, the client only {@code why}. */
+  /** Returns the failure; the audit log gets the reason {@code noted}, the client {@code why}. */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
@@ -349,7 +349,8 @@ public final class Access implements AutoCloseable {
 
   /**
    * Charges one request to the bucket of an address. Returns 0 if the request is admitted, else the
-   * seconds to wait. While the store is full, an address without a bucket must wait a minute.
+   * seconds to wait. While the store of these buckets is full, an address without a bucket must
+   * wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {

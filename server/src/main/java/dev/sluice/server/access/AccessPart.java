@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Access control for HTTP and gRPC: identifies the caller of each request, and refuses the request
- * if the caller lacks the permission that its route requires. Must be added to a server before the
- * parts that handle requests.
+ * if the caller lacks the permission that its route requires. This part must be added to a server
+ * before the parts that handle requests.
  *
  * <p>A caller sends its token in {@code Authorization: Bearer} or in {@code Sluice-Token}; the
  * second header takes precedence. A proxy that asks for a decision copies its client's headers, so
@@ -39,7 +39,7 @@ public record AccessPart(Access access) implements Part {
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
-  /** Returns the caller; without a tokens file, its certificate names it, if there is one. */
+  /** Returns a request's caller; without a tokens file, a client certificate can name it. */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
     if (known != null) {
@@ -154,8 +154,9 @@ public record AccessPart(Access access) implements Part {
     }
 
     /**
-     * Returns the error message for a token header that occurs twice. Neither of its values is
-     * used, since one can be the client's token, and one the token that the proxy has added.
+     * Returns the error message for a token header that occurs twice. Neither value of a repeated
+     * header is used: one can be the client's token, and the other the token that the proxy has
+     * added.
      */
     private static String repeated(HttpRequest request) {
       return "found the header %s more than once, expected it once"
@@ -171,7 +172,7 @@ public record AccessPart(Access access) implements Part {
   }
 
   /**
-   * Told of a caller's further requests and refusals. Thread-safe; never blocks.
+   * A listener for a caller's further requests and refusals. Thread-safe; never blocks.
    *
    * @param refused called if a caller requested an operation that it is not allowed to use
    * @param asks called for a further operation within a request that was already counted; throws a
@@ -179,7 +180,7 @@ public record AccessPart(Access access) implements Part {
    */
   record Watch(BiConsumer<Caller, String> refused, Runnable asks) {
 
-    /** A watch that does nothing, for callers without an entry in the tokens file. */
+    /** A listener that does nothing, for callers without an entry in the tokens file. */
     static final Watch NONE = new Watch((caller, why) -> {}, () -> {});
   }
 }

@@ -38,7 +38,7 @@ public final class AuditLog implements AutoCloseable {
     return new AuditLog(null);
   }
 
-  /** Returns a log that writes to {@code lines}, and closes them. */
+  /** Returns a log that writes to {@code lines}; the log closes {@code lines}. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
   }
@@ -47,7 +47,8 @@ public final class AuditLog implements AutoCloseable {
    * Returns a log that appends to a file, and tests that the file can be written. Waits for the
    * file at most two seconds.
    *
-   * @param file the file, created if it is missing. A pipe must have a reader
+   * @param file the log file, created if it is missing. If the file is a pipe, a process must read
+   *     the pipe
    * @throws IOException if the file cannot be appended to
    */
   public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
@@ -62,7 +63,7 @@ public final class AuditLog implements AutoCloseable {
   /**
    * Records an operation of a caller.
    *
-   * @param door the door that received the request: {@code http}, {@code grpc} or {@code resp}
+   * @param door the request's protocol, {@code http}, {@code grpc} or {@code resp}
    * @param result the outcome, such as {@code done} or {@code refused}
    */
   public void note(Caller caller, String door, Noted act, String result, String detail) {
@@ -95,7 +96,7 @@ public final class AuditLog implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Records a reset or a refund at the end of {@code done}; the result completes later. */
+  /** Records a reset or a refund when {@code done} ends; the returned stage completes later. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,
@@ -155,7 +156,7 @@ public final class AuditLog implements AutoCloseable {
         .put("detail", detail.isEmpty() ? null : JsonLines.shown(detail, DETAIL_SHOWN));
   }
 
-  /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */
+  /** Writes the queued lines, and stops the writing thread; blocks for up to ten seconds. */
   @Override
   public void close() {
     if (lines != null) {

@@ -43,7 +43,7 @@ public final class Caller {
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
-  /** The roles of the caller, and the limits that it may use. */
+  /** The roles of a caller, and the limits that the caller may use. */
   private record Rights(Set<Role> roles, Scopes scopes) {
 
     static final Rights ALL = new Rights(Set.copyOf(EnumSet.allOf(Role.class)), Scopes.ALL);
@@ -71,7 +71,7 @@ public final class Caller {
    *
    * @param certificateNames returns the names in the caller's verified certificate, empty without a
    *     certificate; called by any thread, only if the names are needed
-   * @param watch receives each further request
+   * @param watch is told of each further request of this caller
    * @param mayAdmin whether the caller also has the role {@code admin}
    */
   static Caller anybody(
@@ -113,8 +113,8 @@ public final class Caller {
   }
 
   /**
-   * Returns a copy of this caller. If a request of the copy is refused, the audit log records the
-   * given operations.
+   * Returns a copy of this caller. If a request of the copied caller is refused, the audit log
+   * records {@code newActs}.
    *
    * @param newActs the requested operations, one line of the audit log each; empty if the audit log
    *     does not record the request
@@ -158,8 +158,9 @@ public final class Caller {
   }
 
   /**
-   * Returns a key for the limits that the caller may use. Two callers have equal keys if they share
-   * a line of the tokens file, or if both may use all limits.
+   * Returns an object that identifies the set of limits that the caller may use. The objects of two
+   * callers are equal if the callers share a line of the tokens file, or if both may use all
+   * limits.
    */
   public Object usableLimits() {
     return mayUseAll() ? Scopes.ALL : rights.scopes();

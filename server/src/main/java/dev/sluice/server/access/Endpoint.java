@@ -52,7 +52,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
 
   /**
    * Sets the operation of a POST, such as {@code reload}, that the audit log records if the caller
-   * lacks the permission. If the operation is allowed, the service itself records it.
+   * lacks the permission. If the operation is allowed, the service itself records the operation in
+   * the audit log.
    */
   public Endpoint act(String what) {
     act = what;
@@ -61,7 +62,8 @@ public final class Endpoint extends SimpleDecoratingHttpService {
 
   /**
    * Sets the kind of entry that a PUT sets and a DELETE removes, such as {@code override}. If the
-   * caller lacks the permission, the audit log records this kind, and the limit and id in the path.
+   * caller lacks the permission, the audit log records this kind of entry, and the limit and id in
+   * the path.
    */
   public Endpoint setting(String what) {
     setting = what;
@@ -101,7 +103,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return false;
   }
 
-  /** Returns the permission of a request; an unknown path needs none. */
+  /** Returns the permission that a request needs; a request for an unknown path needs none. */
   static Permission need(ServiceRequestContext context) {
     Route route = context.config().route();
     if (route.isFallback()) {

@@ -56,10 +56,11 @@ public final class Identity {
   }
 
   /**
-   * Checks a token. A known token is used for the next requests. If the token is unknown, the
-   * connection keeps its previous token.
+   * Checks a token. A known token becomes the connection's token for its next requests. If the
+   * token is unknown, the connection keeps its previous token.
    *
-   * @param user the token's name or "default", null if the client has sent none
+   * @param user the user name from the client: a token's name or "default"; null if the client has
+   *     sent no name
    * @return false if the token is unknown, or its name is not {@code user}
    * @throws RefusedException if the client's address has sent too many unknown tokens
    */
@@ -86,12 +87,12 @@ public final class Identity {
     return access.isKnown(tokenHash, tokenHash == null ? certificateNames() : List.of());
   }
 
-  /** Charges the limit of an unknown client's address. */
+  /** Charges one request to the limit for an unknown client's address. */
   public void admitStranger() {
     access.admitStranger(peer);
   }
 
-  /** Forgets the token, for the command RESET. */
+  /** Forgets the connection's token, for the command RESET. */
   public void forget() {
     tokenHash = null;
   }
@@ -182,7 +183,7 @@ public final class Identity {
           }
         }
       } catch (InvalidNameException e) {
-        // A name that cannot be read grants nothing.
+        // A subject name that cannot be parsed counts as no name.
       }
       // A common name must not look like a URI.
       boolean isUri = names.size() == 1 && names.get(0).contains("://");

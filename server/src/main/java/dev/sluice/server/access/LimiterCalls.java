@@ -32,7 +32,7 @@ public final class LimiterCalls {
   private final Denials denials;
   private final String door;
 
-  /** Makes the calls of a door; the audit log records the door's name. */
+  /** Makes an object for the calls of the protocol {@code door}, as named in the audit log. */
   public LimiterCalls(Limiter limiter, AuditLog audit, Denials denials, String door) {
     this.limiter = limiter;
     this.async = limiter.async();
@@ -139,7 +139,7 @@ public final class LimiterCalls {
     }
   }
 
-  /** Returns one operation per bucket, as the client has sent it: at least one and at most ten. */
+  /** Returns one to ten audit-log entries, one per bucket, with the ids as the client sent them. */
   private static List<Noted> noted(Act act, WireRequest wire) {
     List<Noted> noted =
         wire.written().stream()

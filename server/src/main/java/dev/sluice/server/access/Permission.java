@@ -30,8 +30,8 @@ public enum Permission {
   }
 
   /**
-   * Returns the permission that an operation needs at every door. Each operation of a stream or a
-   * batch must be checked, since the operations can need different permissions.
+   * Returns the permission that an operation needs over any protocol. Each operation of a stream or
+   * a batch must be checked, since the operations can need different permissions.
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
@@ -43,14 +43,14 @@ public enum Permission {
 
   /** A permission of a caller; no role includes another. */
   enum Role {
-    /** Requests decisions: check, spend, reserve and cancel, on every door. */
+    /** Requests decisions over any protocol: check, spend, reserve and cancel. */
     DECIDE,
     /** Reads limits, buckets, overrides, penalties and metrics, and changes nothing. */
     READ,
     /** Resets buckets, refunds manually, changes overrides and penalties, and reloads files. */
     ADMIN;
 
-    /** Returns the word for the role in files and messages, such as {@code decide}. */
+    /** Returns the role's name in files and messages, such as {@code decide}. */
     String word() {
       return name().toLowerCase(Locale.ROOT);
     }

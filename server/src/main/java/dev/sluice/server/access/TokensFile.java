@@ -38,7 +38,7 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
       List.of("name", "roles", "limits", "requests");
   private static final List<String> QUOTA_FIELDS = List.of("burst", "count", "period");
 
-  /** The hashes of an empty text and line, as of a script whose variable is unset. */
+  /** The hashes of an empty text and an empty line, from scripts whose variable is unset. */
   private static final Set<String> HASHES_OF_NOTHING =
       Set.of(Tokens.sha256(""), Tokens.sha256("\n"), Tokens.sha256("\r\n"));
 
@@ -101,9 +101,9 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
 
   /**
    * Returns the tokens that stay valid while the file has mistakes: the previous entries, without
-   * those whose hash or name was removed from the file. If a list cannot be read, all its previous
-   * entries stay valid. If no hash and no name can be found in the file, all entries stay valid, so
-   * that a mistake does not lock out every caller.
+   * those whose hash or name was removed from the file. If a list in a tokens file cannot be read,
+   * all its previous entries stay valid. If no hash and no name can be found in the file, all
+   * entries stay valid, so that a mistake does not lock out every caller.
    */
   @Override
   public Limits reduced(Node root, Limits before) {
@@ -122,7 +122,7 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
                 name -> names == null || names.contains(name.toLowerCase(Locale.ROOT))));
   }
 
-  /** Returns a field of a list's items, in lower case; null if the list cannot be trusted. */
+  /** Returns a field of the items of a YAML list, in lower case; null if the list has a mistake. */
   private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
     Set<String> values = new HashSet<>();
     boolean isThere = false;
@@ -287,7 +287,7 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
     return scopes;
   }
 
-  /** Warns of a scope that matches no limit, which can be added later. */
+  /** Warns of a scope that matches no limit; such a limit can be added later. */
   private static void warnOfNoLimit(String scope, Node at, List<String> limits, Problems problems) {
     if (!limits.isEmpty() && limits.stream().noneMatch(Scopes.of(List.of(scope))::contain)) {
       problems.warning(

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Access control for all doors: tokens, certificates, roles, the permission that each endpoint and
- * command needs, and the audit log.
+ * Access control for all protocols: tokens, certificates, roles, the permission that each endpoint
+ * and command needs, and the audit log.
  */
 @NullMarked
 @CheckReturnValue

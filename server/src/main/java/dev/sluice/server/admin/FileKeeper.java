@@ -82,7 +82,7 @@ final class FileKeeper extends ListKeeper {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
-  /** Locks between threads of this process, by lock file; file locks exclude only processes. */
+  /** Locks between this process's threads, per lock file; a file lock excludes only processes. */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
 
@@ -104,7 +104,7 @@ final class FileKeeper extends ListKeeper {
     return Files.exists(overrides) && Files.exists(penalties);
   }
 
-  /** Creates a missing file. Another server can have created it before this one got the lock. */
+  /** Creates the files that are still missing now that this server has the lock. */
   private boolean make() {
     try {
       if (!Files.exists(overrides)) {
@@ -202,7 +202,7 @@ final class FileKeeper extends ListKeeper {
     }
   }
 
-  /** Opens the lock file for its owner only: no other user can block a change by locking it. */
+  /** Opens the lock file for its owner only, so that no other user can lock it. */
   private static FileChannel opened(Path lock) throws IOException {
     Set<StandardOpenOption> options = Set.of(StandardOpenOption.CREATE, StandardOpenOption.WRITE);
     return lock.getFileSystem().supportedFileAttributeViews().contains("posix")
@@ -237,7 +237,7 @@ final class FileKeeper extends ListKeeper {
 
   private static IOException tooLong() {
     return new IOException(
-        "another server has been changing it for " + LONGEST_WAIT.toSeconds() + " s");
+        "another server has been changing the file for " + LONGEST_WAIT.toSeconds() + " s");
   }
 
   @Override
@@ -342,8 +342,8 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings that were read. If a setting's id is valid for a current limit, the
-     * setting gets the {@link LimitName} of this limit. If two entries spell the same id
+     * Returns the settings that were read from a file. If a setting's id is valid for a current
+     * limit, the setting gets the {@link LimitName} of this limit. If two entries spell the same id
      * differently, only one entry gets the {@code LimitName}: the entry with the canonical
      * spelling, if there is one.
      */

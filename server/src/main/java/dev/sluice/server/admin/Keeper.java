@@ -19,23 +19,23 @@ import javax.sql.DataSource;
 
 /**
  * Saves overrides and penalties set at run time: in memory, in files or in a database. Every method
- * can block on the disk or the database. Called by one thread at a time.
+ * can block on the disk or the database. Only one thread at a time may call a keeper.
  */
 interface Keeper {
 
   /** Returns where settings are saved, as a word in responses: memory, file or table. */
   String place();
 
-  /** Whether the saved settings can have changed since the last {@link #load}; cheap. */
+  /** Checks cheaply whether the saved settings can have changed since the last {@link #load}. */
   boolean hasChanged();
 
-  /** Reads all saved settings; throws {@link KeepException} if the place cannot be read. */
+  /** Reads all saved settings; throws {@link KeepException} if the settings cannot be read. */
   Kept load(Catalogue names);
 
-  /** Saves a setting in place of the id's former one; a {@link KeepException} changes nothing. */
+  /** Saves an id's new setting; if this throws a {@link KeepException}, nothing has changed. */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
-  /** Removes a setting; false if there is none. A {@link KeepException} changes nothing. */
+  /** Removes an id's setting, if any; after a {@link KeepException}, nothing has changed. */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
   /** Keeps settings in memory, until the process ends. */
@@ -75,7 +75,7 @@ interface Keeper {
     /** The time for which an ended setting stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
-    /** Runs a change alone, and returns its result; a {@link KeepException} if others take long. */
+    /** Runs a change while no other runs; throws {@link KeepException} if others take too long. */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 
@@ -130,7 +130,7 @@ interface Keeper {
     private final PenaltiesTable penalties;
     private final Runnable refresh;
 
-    /** Makes a keeper. {@code refresh} reads the overrides table at once, and blocks. */
+    /** Makes a keeper. {@code refresh} blocks until it has read the overrides table. */
     TableKeeper(DataSource database, Runnable refresh) {
       this.database = database;
       this.penalties = new PenaltiesTable(database);
@@ -167,7 +167,7 @@ interface Keeper {
       } else {
         onDatabase(
             () -> {
-              // Makes room for new penalties.
+              // Removes ended penalties, to make room for the new penalty.
               int removed = penalties.removeEnded(Instant.now().minus(GRACE));
               penalties.put((Penalty) one);
               return removed;

@@ -170,11 +170,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns limits whose overrides and penalties are saved in database tables. Does not wait for
+   * Returns limits whose overrides and penalties are saved in database tables, without waiting for
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into the base at once; blocks
+   * @param refresh reads the table of overrides into {@code base} at once; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */
@@ -194,14 +194,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return inForce;
   }
 
-  /** Returns where settings are saved: {@code memory}, {@code file} or {@code table}. */
+  /** Returns where run-time settings are saved: {@code memory}, {@code file} or {@code table}. */
   public String place() {
     return keeper.place();
   }
 
   /**
-   * Whether the saved changes have been read once, even if later reads failed. Before that, saved
-   * penalties are not in force, so the server should not receive traffic.
+   * Whether the saved changes have been read once, even if later reads failed. Before the first
+   * read, saved penalties are not in force, so the server should not receive traffic.
    */
   public boolean ready() {
     return ready;
@@ -217,17 +217,17 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     apply();
   }
 
-  /** Stops polling the place; the current limits remain in force. */
+  /** Stops polling the saved settings; the current limits remain in force. */
   @Override
   public void close() {
     looks.shutdownNow();
   }
 
-  /** Polls the place; returns whether the saved changes could be read. */
+  /** Polls the saved changes; returns whether they could be read. */
   private boolean look() {
     try {
       synchronized (place) {
-        // An entry that had no effect can fit a new or changed limit.
+        // A saved setting that had no effect can fit a new or changed limit.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -244,7 +244,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * returns the reasons. Blocks until the changes are read.
+   * returns the reasons. Blocks until the saved changes are read.
    */
   @Override
   public boolean read() {
@@ -257,7 +257,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return mistakes;
   }
 
-  /** Reads the saved changes and puts them in force. Needs the lock {@code place}. */
+  /** Puts the saved changes in force; the caller must hold the lock {@code place}. */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);
@@ -350,7 +350,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return fitting;
   }
 
-  /** Warns once of each setting whose id no rule charges; the loader warns of those in files. */
+  /** Warns once of each setting whose id no rule charges, except settings in the limit files. */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {
@@ -468,7 +468,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return remove(Setting.OVERRIDE, name, id);
   }
 
-  /** Returns a task that removes a saved setting that cannot be in force; null for none. */
+  /** Returns a task that removes a saved setting that no limit accepts; null if none is saved. */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
         .filter(one -> kind.isFor(one, limit, id))
@@ -523,7 +523,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * refilled; at that moment the bucket is empty.
    *
    * @param tokens the size of the debt, at least 1
-   * @throws IllegalArgumentException if nothing limits the id, or the debt is too large to end
+   * @throws IllegalArgumentException if nothing limits the id, or the debt is so large that it
+   *     would never be refilled
    * @throws KeepException if the penalty could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
@@ -552,8 +553,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Removes a penalty; returns false if there was none. The remaining debt is refunded, which
-   * leaves the bucket empty.
+   * Removes a penalty; returns false if there was none. If the penalty is a debt, the rest of the
+   * debt is refunded, and the bucket is then empty.
    *
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer

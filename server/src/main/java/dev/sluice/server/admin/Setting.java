@@ -108,19 +108,19 @@ public final class Setting<T> {
     return replaced.in(kept, settings);
   }
 
-  /** Whether a setting is for an id. Compares names: a removed limit gets another number. */
+  /** Whether a setting is for a limit's id; compares names, since limit numbers can change. */
   boolean isFor(T one, String limit, String ofId) {
     return name(one).name().equals(limit) && id(one).equals(ofId);
   }
 
-  /** Returns the settings of this kind for all other ids, in a modifiable list. */
+  /** Returns all settings of this kind except the setting for one id, in a modifiable list. */
   List<T> without(String limit, String ofId, Kept kept) {
     List<T> rest = new ArrayList<>(in(kept));
     rest.removeIf(one -> isFor(one, limit, ofId));
     return rest;
   }
 
-  /** Returns the limit's current name; null if it was removed, or does not accept the id. */
+  /** Returns the current name of a setting's limit; null if no such limit accepts the id. */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;

@@ -33,7 +33,7 @@ public final class FailureLog {
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
   }
 
-  /** Returns a text for the client: that nothing was charged, or that the server does not know. */
+  /** Returns a text for the client: whether anything was charged, or that this is unknown. */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
         ? "nothing was charged"
@@ -65,7 +65,7 @@ public final class FailureLog {
     private final Map<String, String> ids = new HashMap<>();
     private long since;
 
-    /** Makes an object without incidents. {@code ticker} returns monotonic nanoseconds. */
+    /** Makes an incident log without incidents. {@code ticker} returns monotonic nanoseconds. */
     Incidents(LongSupplier ticker) {
       this.ticker = ticker;
     }

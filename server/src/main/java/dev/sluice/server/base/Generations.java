@@ -30,7 +30,7 @@ public final class Generations {
     TOKENS,
     /** The server's certificate, its key, and the authorities of its clients. */
     CERTIFICATES,
-    /** Limits, overrides, names and rules. */
+    /** The files with limits, overrides, names and rules. */
     LIMITS;
 
     /** Returns the word for the kind in answers, metrics and logs, such as {@code tokens}. */
@@ -74,15 +74,15 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A second source that a reload reads, such as the store of overrides. A reload applies this
-   * source even if the files have mistakes.
+   * A second source that a reload reads, such as the store of overrides. A reload applies the
+   * second source even if the files have mistakes.
    */
   public interface Beside {
 
-    /** Reads the place, and returns whether its content is in force. Blocks while it reads. */
+    /** Reads the source, which can block, and returns whether the source's content is in force. */
     boolean read();
 
-    /** Returns a line for each mistake of the last read; empty if its content is in force. */
+    /** Returns a line for each mistake in the source; empty if the source's content is in force. */
     List<String> mistakes();
   }
 
@@ -116,9 +116,9 @@ public final class Generations {
   }
 
   /**
-   * Reads all files now, and applies each kind of files without mistakes. Then reads the source of
-   * {@link #readBeside}. Returns whether all of this content is now in force. Reads the tokens file
-   * first, so that a token is revoked without waiting for other files.
+   * Reads all files now, and applies the files of each kind that has no mistake. After the files,
+   * reads the source of {@link #readBeside}. Returns whether everything that was read is now in
+   * force. Reads the tokens file first, so that a token is revoked without waiting for other files.
    */
   public boolean reload() {
     boolean applied = true;

@@ -38,12 +38,12 @@ public final class Json {
     void write(JsonGenerator json) throws IOException;
   }
 
-  /** Returns an object in UTF-8. */
+  /** Returns a JSON object in UTF-8. */
   public static byte[] object(Consumer<Json> fields) {
     return written(of(fields)).toByteArray();
   }
 
-  /** Returns the text of an object, to be written. */
+  /** Returns a JSON object that can be written into another object. */
   public static Raw of(Consumer<Json> fields) {
     return json -> new Json(json).fields(fields);
   }
@@ -63,7 +63,7 @@ public final class Json {
     return bytes;
   }
 
-  /** Writes the next part of the current object. */
+  /** Writes the result of {@code raw} as the next part of the current JSON object. */
   @CanIgnoreReturnValue
   public Json raw(Raw raw) {
     try {
@@ -74,7 +74,7 @@ public final class Json {
     return this;
   }
 
-  /** Writes a field: number, boolean, map, list, or text of another value. Null is left out. */
+  /** Writes a number, boolean, map, list, or another value as text; omits a null value's field. */
   @CanIgnoreReturnValue
   public Json put(String name, @Nullable Object value) {
     return value == null
@@ -118,7 +118,7 @@ public final class Json {
     return raw(json -> DecisionWriter.writeSeconds(name, nanos, json));
   }
 
-  /** Writes a field that is an object. */
+  /** Writes a JSON field whose value is an object. */
   @CanIgnoreReturnValue
   public Json put(String name, Consumer<Json> fields) {
     return raw(
@@ -128,7 +128,7 @@ public final class Json {
         });
   }
 
-  /** Writes a field that is a list of objects. */
+  /** Writes a JSON field whose value is a list of objects. */
   @CanIgnoreReturnValue
   public <T> Json putEach(String name, Iterable<T> items, BiConsumer<T, Json> fields) {
     return raw(

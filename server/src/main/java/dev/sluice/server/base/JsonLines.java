@@ -83,9 +83,11 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append to a file. First opens the file once to test it, for at most two seconds.
+   * Starts to append lines to a file. First opens the file once to test it, for at most two
+   * seconds.
    *
-   * @param file the file, created if it is missing. A pipe must have a reader
+   * @param file the log file, created if it is missing. If the file is a pipe, a process must read
+   *     the pipe
    * @throws IOException if the file cannot be appended to
    */
   public static JsonLines of(Path file, LogKind kind, MeterRegistry meters) throws IOException {
@@ -111,7 +113,7 @@ public final class JsonLines implements AutoCloseable {
       opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {
       throw new IOException(
-          "it could not be opened within %s s; if it is a pipe, start its reader first"
+          "the file could not be opened within %s s; if the file is a pipe, start its reader first"
               .formatted(OPEN_SECONDS),
           e);
     } catch (ExecutionException e) {
@@ -207,7 +209,7 @@ public final class JsonLines implements AutoCloseable {
       try {
         ended = writeNext();
       } catch (Throwable e) {
-        // Even the failure could not be logged; the writer continues with the next lines.
+        // If even the failure could not be logged, the writer continues with the next lines.
       }
     }
   }
@@ -257,7 +259,7 @@ public final class JsonLines implements AutoCloseable {
     OutOfMemory.report(failure);
   }
 
-  /** Writes the queued lines, and stops the writing thread. Blocks up to ten seconds. */
+  /** Writes the queued lines, and stops the writing thread; blocks for up to ten seconds. */
   @Override
   public void close() {
     try {

@@ -59,7 +59,7 @@ public final class RefusedException extends RuntimeException {
   /** Refuses a request for which the server has no memory or no thread now. */
   public static RefusedException overloaded(String detail) {
     return new RefusedException(
-        HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is at its bounds", detail);
+        HttpStatus.SERVICE_UNAVAILABLE, "overloaded", "The server is overloaded", detail);
   }
 
   /** Refuses a request that a web page of another site sent through a browser. */

@@ -258,7 +258,7 @@ abstract class AdminResource<T> implements HttpService {
     return before == null ? now : now + "; before: " + before;
   }
 
-  /** Returns the text; null if it is empty, so that its field is left out. */
+  /** Returns the text; null for an empty text, so that the JSON field is left out. */
   static @Nullable String note(String text) {
     return text.isEmpty() ? null : text;
   }
@@ -266,7 +266,7 @@ abstract class AdminResource<T> implements HttpService {
   /** The bucket that a request is about, with its canonical id. */
   private record Bucket(LimitName name, String id) {}
 
-  /** A change of a setting. The audit log records the change even if it fails. */
+  /** A change that an administrator requests. The audit log records the change even if it fails. */
   private final class Change {
 
     private final Caller caller;
@@ -277,7 +277,7 @@ abstract class AdminResource<T> implements HttpService {
       this.noted = asked;
     }
 
-    /** Looks up the bucket. Afterwards, the audit log records the bucket's canonical id. */
+    /** Looks up a change's bucket; then the audit log records the bucket's canonical id. */
     Bucket bucket(String limit, String asGiven) {
       LimitName name = known(caller, limit);
       Bucket bucket = new Bucket(name, canonical(name, asGiven));
@@ -341,7 +341,7 @@ abstract class AdminResource<T> implements HttpService {
     private static final int LONGEST_AUTHOR = 200;
 
     private static final String ANOTHER_KIND =
-        "found another kind of value, expected a string or a whole number";
+        "found a value of the wrong type, expected a string or a whole number";
 
     static AdminBody read(byte[] json) {
       return new AdminBody("", Bodies.object(json), new Mistakes());
@@ -393,7 +393,7 @@ abstract class AdminResource<T> implements HttpService {
       } else if (fields.get(QUOTAS) instanceof List<?> items) {
         QUOTA.stream()
             .filter(this::has)
-            .forEach(field -> mistake(field, "found both, expected either this field or quotas"));
+            .forEach(field -> mistake(field, "found this field and quotas, expected only one"));
         if (items.size() > Quota.MOST_OF_A_LIMIT) {
           mistake(
               QUOTAS,
@@ -451,7 +451,7 @@ abstract class AdminResource<T> implements HttpService {
     private @Nullable Quota noQuota(String field) {
       mistake(
           field,
-          "found another kind of value, expected a text such as 10 per 1s, or an object with burst, count and period");
+          "found a value of the wrong type, expected a text such as 10 per 1s, or an object with burst, count and period");
       return null;
     }
 
@@ -483,7 +483,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns a duration greater than zero; null if the field is wrong. */
+    /** Returns a field's value as a duration greater than zero; null if the value is wrong. */
     @Nullable Duration duration(String field) {
       String text = text(field);
       if (text == null) {
@@ -502,7 +502,7 @@ abstract class AdminResource<T> implements HttpService {
       return null;
     }
 
-    /** Returns the comment and the author; each is empty if it is absent. */
+    /** Returns a change's comment and author; an absent field is an empty text. */
     Note note(Caller caller) {
       return new Note(
           note("comment", LONGEST_COMMENT), caller.author(note("author", LONGEST_AUTHOR)));
@@ -519,7 +519,7 @@ abstract class AdminResource<T> implements HttpService {
       return text;
     }
 
-    /** Returns an end; null if the field is absent or wrong. */
+    /** Returns the end time in a field; null if the field is absent or wrong. */
     @Nullable Instant until() {
       String text = text("until");
       if (text == null) {

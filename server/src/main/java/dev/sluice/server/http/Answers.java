@@ -319,10 +319,10 @@ final class Answers {
     }
   }
 
-  /** Sets the response headers that repeat a decision. Thread-safe. */
+  /** Sets the response headers that report a decision. Thread-safe. */
   static final class DecisionFields {
 
-    /** A cache of header names in Armeria's form, which is slow to make. There are few names. */
+    /** A small cache of header names in Armeria's form, which is slow to make. */
     private static final Map<String, CharSequence> NAMES = new ConcurrentHashMap<>();
 
     private DecisionFields() {}

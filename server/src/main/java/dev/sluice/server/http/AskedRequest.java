@@ -93,7 +93,7 @@ final class AskedRequest implements WebRequest {
     return trusted;
   }
 
-  /** Whether the original path was appended to this path; the client then wrote the query. */
+  /** Whether the proxy appended the client's path to its own; then the query is the client's. */
   boolean isPathBehind() {
     return pathBehind != null;
   }
@@ -112,7 +112,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Refuses a peer that is no trusted proxy, since it describes another's request. */
+  /** Throws unless the peer is a trusted proxy, which may describe its client's request. */
   private void requireTrusted() {
     if (!trusted) {
       throw new WireException(
@@ -153,7 +153,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Returns the original host; the proxy's own if the original path was appended. */
+  /** Returns the client's host; the proxy's host if the proxy appended the client's path. */
   private List<String> hosts() {
     requireTrusted();
     List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();
@@ -202,7 +202,7 @@ final class AskedRequest implements WebRequest {
     return client().cookies(name);
   }
 
-  /** Returns the proxy's address; a proxy without its client's address is refused. */
+  /** Returns the proxy's address; refuses a proxy that does not send its client's address. */
   @Override
   public @Nullable String peer() {
     requireTrusted();

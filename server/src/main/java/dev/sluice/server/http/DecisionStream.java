@@ -58,7 +58,7 @@ import org.jspecify.annotations.Nullable;
  * response can time out.
  */
 
-/** Answers a stream of operations, one operation per line. Belongs to one event loop. */
+/** Answers a stream of operations, one operation per line. Only one event loop may use it. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;
@@ -144,7 +144,7 @@ final class DecisionStream {
     advance();
   }
 
-  /** Ends the body early. Only the first reason is reported. */
+  /** Ends the request body early. The stream reports only the first reason for an early end. */
   void failed(Fault why) {
     if (!whole) {
       fault = why;
@@ -219,14 +219,14 @@ final class DecisionStream {
     if (!fits && underWay.isEmpty()) {
       stop(
           Fault.refused(
-              RefusedException.overloaded("no room for the answer; try again in a second")));
+              RefusedException.overloaded("no memory for the answer; try again in a second")));
     }
     if (whole && underWay.isEmpty()) {
       end();
     }
   }
 
-  /** Sends lines up to MOST_UNREAD; returns false if the budget has no room for the next one. */
+  /** Sends up to MOST_UNREAD lines to the limiter; false if the budget has no room for the next. */
   private boolean send() {
     while (underWay.size() < MOST_UNREAD) {
       int end = endOfLine();
@@ -257,7 +257,7 @@ final class DecisionStream {
     return ANSWER_BYTES * transactions + ECHOES * length;
   }
 
-  /** Returns the index of the next line's end; -1 if it has not arrived. */
+  /** Returns the index of the next line's end; -1 if the end has not arrived. */
   private int endOfLine() {
     while (seen < size && lines[seen] != '\n') {
       objects += lines[seen] == '{' ? 1 : 0;
@@ -404,7 +404,7 @@ final class DecisionStream {
       }
     }
 
-    /** Reports a time-out in the stream: Armeria's time-out would cut off the response. */
+    /** Reports a time-out as the stream's last line; Armeria's time-out would cut the stream. */
     private HttpResponse stream(ServiceRequestContext context, HttpRequest request) {
       Queries.require(context, List.of());
       long mostMillis = context.requestTimeoutMillis();
@@ -446,9 +446,9 @@ final class DecisionStream {
 
     /**
      * Ends the stream before its time is over, and aborts the response if the client does not read
-     * it. Otherwise the server would close the connection, with all other requests on it. Over
-     * HTTP/1.1 the server still closes the connection, since an unread response cannot end in
-     * another way.
+     * it. If the stream did not end, the server would close the connection, with all other requests
+     * on it. Over HTTP/1.1 the server still closes the connection, since an unread response cannot
+     * end in another way.
      */
     private static void endInTime(
         ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

@@ -245,13 +245,13 @@ final class ExplainResource extends JsonResource {
   private RuleReadings readings(Question question, Caller caller) {
     if (!caller.mayUseAll()) {
       throw RefusedException.forbidden(
-          "the rules name limits that this token may not use; explaining rules needs a token without limits",
+          "the rules name limits that this token may not use; explaining rules needs a token for all limits",
           null);
     }
     return RuleReadings.of(question.request(), limiter.limits().get());
   }
 
-  /** The body of the request. Without a method, no rules are explained. */
+  /** The body of a request to explain; without a method in the body, no rules are explained. */
   private record Question(
       @Nullable String limit,
       @Nullable String id,

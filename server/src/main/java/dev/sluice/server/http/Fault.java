@@ -18,7 +18,7 @@ import org.jspecify.annotations.Nullable;
  * The reason why a request failed, for a response with problem details (RFC 9457).
  *
  * @param type the last segment of the problem's type, a word for programs
- * @param title the type in words for people, equal for all faults of a type
+ * @param title the type as a title for people, equal for all faults of a type
  * @param field the part of the request that is wrong, null if it is not a single part
  * @param mistakes all mistakes of the request if there are several; otherwise empty
  * @param incident the id of the cause in the server's log; null if the client made the mistake
@@ -40,7 +40,7 @@ record Fault(
 
   private static final int SHOWN = 200;
 
-  /** The detail of a time-out in the queue; nothing was changed. */
+  /** The error detail of a request that timed out in the queue and changed nothing. */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
   /** The types of faults that resources report. */
@@ -159,7 +159,7 @@ record Fault(
     return Type.NOT_READY.fault(detail);
   }
 
-  /** Returns the fault of a token that cannot be cancelled: the same for all guesses. */
+  /** Returns the fault of a token that cannot be cancelled; all wrong tokens get the same fault. */
   static Fault ofToken(TokenException token) {
     Type type =
         switch (token.reason()) {
@@ -170,7 +170,7 @@ record Fault(
     return type.fault("token", String.valueOf(token.getMessage()));
   }
 
-  /** Returns the fault of lowering an override; the detail contains the current quota. */
+  /** Returns the fault of lowering an override; its detail contains the current quota. */
   static Fault lowered(LoweredException lowered) {
     return Type.LOWERED_OVERRIDE.fault(
         lowered.getMessage() + "; add force=true to the query to lower it");

@@ -59,7 +59,7 @@ final class FileResource extends Resource {
 
   /**
    * {@code GET /}: returns the web page to a browser, which sends {@code Accept: text/html}. Every
-   * other client, such as curl, gets a text that lists the paths.
+   * client other than a browser, such as curl, gets a text that lists the server's paths.
    */
   static Resource index() {
     PageFile page = PageFile.read(MediaType.HTML_UTF_8, "index.html");
@@ -94,7 +94,7 @@ final class FileResource extends Resource {
   /** A file of the page, with its security headers. */
   private static final class PageFile {
 
-    /** The page runs only its own scripts, calls only its server, and cannot be framed. */
+    /** The web page runs only its own scripts, calls only its server, and cannot be framed. */
     private static final String POLICY =
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self';"
             + " base-uri 'none'; form-action 'none'; frame-ancestors 'none';"

@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  * @param cost the cost for each limit that a header names
  * @param deny403 whether every refusal has the status 403, for proxies that treat other statuses as
  *     a failure
- * @param headers the profile of the response headers that repeat the decision
+ * @param headers the header profile of the response, such as {@link HeaderProfile#IETF}
  */
 record ForwardAuthQuery(
     List<Wanted> limits,
@@ -42,7 +42,7 @@ record ForwardAuthQuery(
   private static final Set<String> REPEATED = Set.of("limit", "id", "key", "cost");
   private static final String HEADER = "header:";
 
-  /** Where limits and ids come from. */
+  /** The source of a request's limits and ids. */
   enum By {
     RULES,
     HEADER
@@ -51,13 +51,13 @@ record ForwardAuthQuery(
   /**
    * A limit that the query names.
    *
-   * @param id the id; null if a key or a header supplies the id
+   * @param id the id of the limit's bucket; null if a key or a header supplies the id
    * @param key the part of the original request that supplies the id; null if the query or a header
    *     supplies the id
    */
   record Wanted(String limit, @Nullable String id, @Nullable VaryBy key, @Nullable Cost cost) {}
 
-  /** The cost for a limit; a header can hold it, which is 1 if the header is missing. */
+  /** The cost for a limit: fixed, or from a request header; a missing header means 1. */
   record Cost(long tokens, @Nullable String header) {}
 
   /**

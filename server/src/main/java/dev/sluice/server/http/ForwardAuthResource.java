@@ -200,7 +200,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         found.line());
   }
 
-  /** Returns the original request; without method and path if the proxy has not sent these. */
+  /** Returns the client's request; method and path are null if the proxy has not sent them. */
   private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
       return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
@@ -308,7 +308,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return CompletableFuture.allOf(asked).thenApply(done -> answer);
   }
 
-  /** Charges a trial transaction. A failure is logged, but never fails the request. */
+  /** Charges a trial transaction; logs a failure of the trial, which does not fail the request. */
   private CompletableFuture<?> tried(Transaction trial, boolean dry) {
     return spend(List.of(trial), dry)
         .toCompletableFuture()
@@ -361,7 +361,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     return inTheFormOf(AskedRequest.of(context, request, resource.clientAddress), answer);
   }
 
-  /** Converts a refusal to the form asked for, which does not affect the charges. */
+  /** Sets the status of a refused request to the status that the proxy's query asks for. */
   private static AggregatedHttpResponse inTheFormOf(
       AskedRequest asked, AggregatedHttpResponse answer) {
     try {
@@ -373,7 +373,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /** Changes a refusal to 403, for nginx, unless only the operator can correct it. */
+  /** Changes a refusal's status to 403, for nginx, unless only an operator can mend the cause. */
   private static AggregatedHttpResponse inTheFormOf(
       ForwardAuthQuery query, AggregatedHttpResponse answer) {
     HttpStatus status = answer.status();

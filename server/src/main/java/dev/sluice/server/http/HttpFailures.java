@@ -43,17 +43,17 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Turns failures, in a resource or before one was found, into problem details. */
+/** Turns failures in resources, or before a resource was found, into problem details. */
 final class HttpFailures implements ServerErrorHandler {
 
-  /** The allowed methods; a request with another one is refused first. */
+  /** The HTTP methods that the server supports. */
   private static final String METHODS = "GET, HEAD, POST, PUT, DELETE, OPTIONS";
 
   static AggregatedHttpResponse answer(Throwable failure) {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns the response to a failure. If the request charges nothing, the response says so. */
+  /** Returns the response to a failure; for a read request, it says that nothing was charged. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
@@ -65,7 +65,7 @@ final class HttpFailures implements ServerErrorHandler {
         : fault(failure);
   }
 
-  /** Whether the request only reads. Forward-auth requests charge, whatever their method. */
+  /** Whether a request only reads data; forward-auth requests charge, whatever their method. */
   private static boolean onlyReads(ServiceRequestContext context) {
     HttpMethod method = context.method();
     return context.path().equals(HttpPart.CHECK)
@@ -125,7 +125,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
-  /** Whether a client went away or was too slow; it reads no response, so nothing is logged. */
+  /** Whether a client disconnected or was too slow; such a failure is not logged. */
   private static boolean isClients(Throwable cause) {
     return cause instanceof ClosedSessionException
         || cause instanceof ClosedStreamException
@@ -146,7 +146,7 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /** Returns the fault of a time-out: of the store if the whole request has arrived. */
+  /** Returns the fault of a time-out: a fault of the store if the whole request has arrived. */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -158,7 +158,7 @@ final class HttpFailures implements ServerErrorHandler {
 
   /** Returns the exception for a store that did not answer within the time of a request. */
   static StoreException storeIsLate() {
-    return new StoreException("it did not answer within the time of a request");
+    return new StoreException("the store did not answer within the time of a request");
   }
 
   @Override

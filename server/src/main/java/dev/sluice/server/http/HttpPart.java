@@ -53,7 +53,7 @@ import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The HTTP door: adds the paths of the HTTP API to a server.
+ * Adds the paths of the HTTP API to a server.
  *
  * @param store the limiter's store, for a dry run of a reload
  * @param ready throws a {@link NotReadyException} or a {@link dev.sluice.store.StoreException} if
@@ -91,7 +91,7 @@ public record HttpPart(
         .addTo(server);
     new Endpoint("/v1/reset", ADMIN, new ActResource(Act.RESET, acts)).act("reset").addTo(server);
     new Endpoint("/v1/decisions", DECIDE, new DecisionsResource(acts))
-        // The resource bounds its body itself, to report a large body in its stream.
+        // DecisionsResource bounds the body itself, to report a large body in the response stream.
         .addWithoutBound(server);
     new Endpoint("/v1/reservations", DECIDE, new ReservationsResource(acts, reservations))
         .addTo(server);
@@ -175,7 +175,7 @@ public record HttpPart(
     }
   }
 
-  /** The door for proxies that ask for a decision on each request that they pass on. */
+  /** Forward authentication: decides for proxies whether to pass on their clients' requests. */
   public record ForwardAuthPart(
       Limiter limiter, ClientAddress clientAddress, MeterRegistry meters, Denials denials)
       implements Part {
@@ -194,7 +194,7 @@ public record HttpPart(
     }
   }
 
-  /** {@code GET /metrics}: the metrics of limiter, HTTP door, process and JVM. */
+  /** {@code GET /metrics}: the metrics of limiter, HTTP port, process and JVM. */
   public static final class MetricsPart implements Part {
 
     private final PrometheusMeterRegistry registry;
@@ -211,7 +211,7 @@ public record HttpPart(
       return new PageMeters();
     }
 
-    /** Returns the metrics, to be the limiter's observer, and to be told of loaded limits. */
+    /** Returns the metrics, which observe the limiter and are told of loaded limits. */
     public LimiterMetrics metrics() {
       return metrics;
     }
@@ -288,7 +288,7 @@ public record HttpPart(
 
     static void bind(MeterRegistry registry) {
       Gauge.builder("sluice.build.info", () -> 1)
-          .description("1, with the version of Sluice and of Java as labels")
+          .description("Always 1, with the versions of Sluice and of Java as labels")
           .tag("version", version())
           .tag("java", Runtime.version().toString())
           .register(registry);

@@ -38,11 +38,11 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}} returns a limit; {@code GET /v1/limits/{name}/buckets/{id}} returns
- * the state of a bucket. Neither request spends tokens.
+ * the state of a bucket. Neither GET request spends tokens.
  *
  * <p>This class itself splits the encoded path, since an id can be any percent-encoded text, even
- * with slashes and semicolons. Only an id ".." is impossible here: Armeria refuses the path segment
- * ".." in every spelling.
+ * with slashes and semicolons. Only the id ".." cannot be sent in a path: Armeria refuses the path
+ * segment ".." in every spelling.
  */
 final class LimitResource extends Resource {
 
@@ -136,7 +136,7 @@ final class LimitResource extends Resource {
 
     private GenerationJson() {}
 
-    /** Writes the generations; a caller with some limits sees only numbers of mistakes. */
+    /** Writes the generations; a caller that may use only some limits sees no text of mistakes. */
     static void write(Generations generations, Caller caller, Json json) {
       json.put(
           "generation",
@@ -172,12 +172,12 @@ final class LimitResource extends Resource {
                       .put("warnings", lines("warning", offered.warnings(), caller)));
     }
 
-    /** Returns the lines; a single line with their number if the caller may not see them. */
+    /** Returns the lines; for a caller that may not use all limits, one line with their number. */
     static List<String> lines(String word, List<String> all, Caller caller) {
       return all.isEmpty() || caller.mayUseAll()
           ? all
           : List.of(
-              "%s; a token without limits, or the server's log, names %s"
+              "%s; a token for all limits, or the server's log, shows %s"
                   .formatted(Plurals.of(all.size(), word), all.size() == 1 ? "it" : "them"));
     }
   }

@@ -22,7 +22,7 @@ import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
-/** A service for one method, {@code HEAD} and {@code OPTIONS}. Must not block. */
+/** A service for one HTTP method, and for {@code HEAD} and {@code OPTIONS}. Must not block. */
 abstract class MethodService implements HttpService {
 
   private final HttpMethod method;
@@ -49,14 +49,14 @@ abstract class MethodService implements HttpService {
     return respond(context, request);
   }
 
-  /** A service that sends each response as a whole. Failures become problem details. */
+  /** A service that sends each response as a whole, and reports failures as problem details. */
   abstract static class Resource extends MethodService {
 
     Resource(HttpMethod method) {
       super(method);
     }
 
-    /** Responds to a request with the right method. May throw, or return a stage that fails. */
+    /** Responds to a request with this resource's method; may throw, or return a failing stage. */
     abstract CompletionStage<AggregatedHttpResponse> answer(
         ServiceRequestContext context, HttpRequest request);
 
@@ -155,12 +155,13 @@ abstract class MethodService implements HttpService {
     static String decoded(String encoded, String field, String what) {
       try {
         String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);
-        // The decoder replaces invalid UTF-8 by U+FFFD: two such ids would share a bucket.
+        // The decoder replaces invalid UTF-8 by U+FFFD, so different invalid ids would share a
+        // bucket.
         if (text.indexOf('\uFFFD') < 0) {
           return text;
         }
       } catch (IllegalArgumentException e) {
-        // Falls through to the common message.
+        // A malformed percent-encoding gets the same message as invalid UTF-8.
       }
       throw new WireException(field, "the %s must be percent-encoded UTF-8".formatted(what));
     }

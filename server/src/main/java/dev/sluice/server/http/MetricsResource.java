@@ -94,8 +94,9 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The compressed texts of one scrape. Callers that may use the same limits share one text.
-   * Otherwise all copies would be in memory before the budget counts the copies. Thread-safe.
+   * The compressed texts of one scrape. Callers that may use the same limits share one text. With
+   * one text per caller, all copies would be in memory before the budget counts the copies.
+   * Thread-safe.
    */
   final class Scrape {
 
@@ -172,7 +173,7 @@ final class MetricsResource extends MethodService {
                 AggregatedHttpResponse refused =
                     HttpFailures.answer(
                         RefusedException.overloaded(
-                            "no room for the metrics; try again in a second"));
+                            "no memory for the metrics; try again in a second"));
                 var unused =
                     response.tryWrite(refused.headers()) && response.tryWrite(refused.content());
                 response.close();
@@ -186,7 +187,7 @@ final class MetricsResource extends MethodService {
     return GZIP.matcher(headers.get(HttpHeaderNames.ACCEPT_ENCODING, "")).find();
   }
 
-  /** Sends a text to a client in pieces. Belongs to one event loop. */
+  /** Sends a text to a client in pieces. Only one event loop may use this object. */
   private static final class Pieces {
 
     private final HttpResponseWriter response;
@@ -211,7 +212,7 @@ final class MetricsResource extends MethodService {
       }
     }
 
-    /** Sends the next piece, once the client has read the previous piece. */
+    /** Sends the next piece of the metrics, once the client has read the previous piece. */
     private void sendNext() {
       Stages.onEnd(
           response.whenConsumed(),
@@ -248,7 +249,7 @@ final class MetricsResource extends MethodService {
     }
   }
 
-  /** Returns a scrape that has not begun. Waiting requests share the next scrape. */
+  /** Returns the next scrape of the metrics, which all waiting requests share. */
   CompletionStage<Scrape> nextScrape(Executor threads) {
     Scrape unreadOne = newest.get();
     if (unreadOne != null && unread.get() > mostUnread) {
@@ -340,10 +341,10 @@ final class MetricsResource extends MethodService {
   }
 
   /**
-   * Counts and times requests by method, path and status. The meters have the names that Spring
-   * Boot and Micronaut use, so that dashboards for these frameworks work. The path is the route's
-   * pattern and never the client's path, so clients cannot create series. Thread-safe; never
-   * blocks.
+   * Counts HTTP requests and measures their duration, by method, path and status. The meters have
+   * the names that Spring Boot and Micronaut use, so that dashboards for these frameworks work. The
+   * path is the route's pattern and never the client's path, so clients cannot create series.
+   * Thread-safe; never blocks.
    */
   static final class RequestMeters implements DecoratingHttpServiceFunction {
 

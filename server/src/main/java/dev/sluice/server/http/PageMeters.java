@@ -77,7 +77,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         };
   }
 
-  /** Returns a registry with snapshots of all meters. The caller must not register meters there. */
+  /** Returns a registry with snapshots of all meters, in which no meters must be registered. */
   @Override
   public PrometheusRegistry getPrometheusRegistry() {
     return all;
@@ -127,7 +127,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         .collect(Collectors.groupingBy(meter -> getConventionName(meter.getId())));
   }
 
-  /** Adds the counters, and for each histogram name a second family with the maxima. */
+  /** Adds the counters, and a second family with the maxima for the name of each histogram. */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)
         .forEach(
@@ -247,7 +247,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     private final double scale;
     private final long createdMillis;
 
-    /** Makes a histogram for {@link #bounds}, which are not copied; values are scaled. */
+    /** Makes a histogram that keeps the array {@code bounds}; {@code scale} multiplies values. */
     BulkHistogram(
         Meter.Id id,
         Clock clock,
@@ -340,7 +340,7 @@ final class PageMeters extends PrometheusMeterRegistry {
           count(), totalAmount(), max());
     }
 
-    /** Writes the page's lines, without the maximum; {@code labels} has no braces. */
+    /** Writes the page's lines of a histogram, without maximum; {@code labels} has no braces. */
     void write(String name, String labels, Writer page) throws IOException {
       String more = labels.isEmpty() ? "" : labels + ",";
       String same = labels.isEmpty() ? "" : "{" + labels + "}";

@@ -49,7 +49,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
     return found == null || !isInForce(found) ? null : found;
   }
 
-  /** Whether a penalty has not ended; an ended one stays saved for other servers' clocks. */
+  /** Whether a penalty is in force; ended penalties stay saved for servers with a slow clock. */
   private static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }

@@ -60,8 +60,8 @@ import org.slf4j.LoggerFactory;
 
 /**
  * {@code POST /v1/admin/reload}: reads all watched files, and the saved overrides and penalties.
- * The status is 200 if everything was applied; otherwise 409, with every mistake. Files of a kind
- * without mistakes are applied even if files of another kind have mistakes. With {@code
+ * The status of a reload is 200 if everything was applied; otherwise 409, with every mistake. Files
+ * of a kind without mistakes are applied even if files of another kind have mistakes. With {@code
  * dryRun=true} nothing is applied, and the response lists what a reload would change.
  */
 class ReloadResource extends Resource {
@@ -178,7 +178,7 @@ class ReloadResource extends Resource {
         .withoutEnded(Instant.now());
   }
 
-  /** Finds the ids that the new limits would deny immediately. Blocks on the store. */
+  /** Finds the ids that the new limits would deny immediately; blocks on the store. */
   private record DryRunEffect(Limiter limiter, BucketStore store, Denials denials, Caller caller) {
 
     private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
@@ -191,7 +191,7 @@ class ReloadResource extends Resource {
     private static final int MOST_NAMED = 10;
     private static final long LONGEST_NANOS = 4_000_000_000L;
 
-    /** Returns sentences about ids denied last, ids charged most, and all buckets. */
+    /** Returns a text that says how many known ids and stored buckets {@code next} would deny. */
     String of(Limits deployed, Limits next) {
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
       String kept =
@@ -213,7 +213,7 @@ class ReloadResource extends Resource {
         return "of %s ids %s, %s are denied now, and %s would be"
             .formatted(counts.looked, which, counts.now, counts.then);
       } catch (CompletionException e) {
-        return "which ids would be denied is not known: the store does not answer";
+        return "the ids that would be denied are unknown: the store does not answer";
       }
     }
 
@@ -238,7 +238,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    /** Finds the limit and the id of each bucket key, except for shadow limits and others' keys. */
+    /** Finds each bucket key's limit and id; ignores shadow limits and other programs' keys. */
     private List<Compared> asked(List<String> keys, Limits with) {
       Limits current = limiter.limits().get();
       Map<String, LimitName> byStart = new HashMap<>();
@@ -257,7 +257,7 @@ class ReloadResource extends Resource {
       return all;
     }
 
-    /** A further request for an id, under the current and the new limits. */
+    /** A charge of one id, under the current limits and under the new limits. */
     private record Compared(@Nullable Transaction now, @Nullable Transaction then) {
 
       static Compared of(Limits current, Limits next, String limit, String id) {
@@ -376,7 +376,7 @@ class ReloadResource extends Resource {
             files == null
                 ? "the server has no limit files"
                 : hash == null
-                    ? "the server keeps no earlier generation since its start"
+                    ? "the server keeps no earlier generation: none was in force since its start"
                     : "found no such generation, expected one of " + listed(all);
         super.refused(caller, why);
         throw new WireException(hash == null ? null : GENERATION, why);
@@ -392,7 +392,7 @@ class ReloadResource extends Resource {
           true, caller, GenerationJson.lines("change", LimitsDiff.between(now, after), caller));
     }
 
-    /** Returns the generation applied before the one in force; null if it is not kept. */
+    /** Returns the generation in force before {@code active}; null if it is unknown. */
     private static @Nullable Past before(String active, List<Past> all) {
       for (int i = 0; i < all.size() - 1; i++) {
         if (all.get(i).hash().equals(active)) {

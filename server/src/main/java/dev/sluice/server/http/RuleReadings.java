@@ -89,8 +89,8 @@ record RuleReadings(String file, List<RuleReading> all) {
    *
    * @param passedOver the rules before the deciding rule
    * @param line the line of the deciding rule, null if no rule decides
-   * @param verdict null if no rule matches, or the request is unusable
-   * @param problem why the request cannot be charged, null if it can
+   * @param verdict the outcome of the rules; null if no rule matches, or the request is unusable
+   * @param problem why the request cannot be charged, null if the request can be charged
    */
   private record RuleReading(
       String method,

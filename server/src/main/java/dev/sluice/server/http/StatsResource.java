@@ -50,9 +50,9 @@ final class StatsResource {
 
   /**
    * Answers {@code GET /v1/stats}: the decisions of the last minute, and the state of the store, of
-   * its circuit breakers and of the doors. The query {@code series=A,B} selects the limits that get
-   * a number for each second. With {@code since=1h}, the totals cover a longer time. Blocks while
-   * the store is pinged.
+   * its circuit breakers and of the ports. The query {@code series=A,B} selects the limits that get
+   * a number for each second. With a query such as {@code since=1h}, the totals cover a longer time
+   * than the last minute. Blocks while the store is pinged.
    */
   AggregatedHttpResponse stats(ServiceRequestContext context) {
     Queries.require(context, List.of(SERIES, SINCE));
@@ -147,7 +147,7 @@ final class StatsResource {
                 .put("since", limit.getValue()));
   }
 
-  /** Writes the end of the certificate, and the number of overrides that end soon. */
+  /** Writes when the certificate expires, and how many overrides end soon. */
   private void writeEnds(Caller caller, Json json) {
     json.put("certificateEnd", state.certificateEnd().get());
     List<LimitOverride> ending =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The HTTP door: answers JSON requests with the limiter's decisions or with problem details. */
+/** The HTTP API: answers JSON requests with the limiter's decisions or with problem details. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.http;

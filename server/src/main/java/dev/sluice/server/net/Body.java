@@ -108,7 +108,7 @@ final class Body implements Subscriber<HttpObject> {
     }
     int larger = Math.min(maxBytes, Math.max(FIRST_SIZE, Math.max(needed, 2 * bytes.length)));
     if (!exchange.grows(larger - bytes.length, larger > ConnectionBudget.LARGE)) {
-      fail(RefusedException.overloaded("no room for the body; try again in a second"));
+      fail(RefusedException.overloaded("no memory for the body; try again in a second"));
       return false;
     }
     if (larger > ConnectionBudget.LARGE && bytes.length <= ConnectionBudget.LARGE) {
@@ -138,7 +138,7 @@ final class Body implements Subscriber<HttpObject> {
     }
   }
 
-  /** Fails the body; reports a network failure as a disconnected client. */
+  /** Fails the future of the body; reports a network failure as a disconnected client. */
   @Override
   public void onError(Throwable cause) {
     boolean isNetwork = cause instanceof IOException || cause instanceof Http2Exception;
@@ -188,7 +188,7 @@ final class Body implements Subscriber<HttpObject> {
    * budget counts. Over HTTP/1.1, Armeria itself drops the rest of the body.
    */
 
-  /** Reads and drops the rest of a request body after the response. Thread-safe. */
+  /** Reads and drops the rest of a request body that arrives after the response. Thread-safe. */
   static final class LateBodies implements DecoratingHttpServiceFunction {
 
     /** How long the server accepts the rest of a body after the response. */
@@ -238,7 +238,7 @@ final class Body implements Subscriber<HttpObject> {
 
       @Override
       public void onComplete() {
-        // The body has arrived.
+        // Nothing to do: the whole body has arrived.
       }
     }
   }

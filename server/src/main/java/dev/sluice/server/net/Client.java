@@ -43,7 +43,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Returns the time since the last use; {@code nowNanos} is from {@link System#nanoTime}. */
   protected abstract long quietNanos(long nowNanos);
 
-  /** Returns how long a request has waited for its client; 0 while the client waits. */
+  /** Returns how long a request waits for its client; 0 while the client waits for the server. */
   protected abstract long waitsForClientNanos(long nowNanos);
 
   /**
@@ -58,7 +58,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Tells the client that the connection will end, if the protocol has such a message. */
   protected abstract void sayGoodbye();
 
-  /** Returns the handler's context in the pipeline, null before the handler was added. */
+  /** Returns the Netty handler's context, null before the handler was added to the pipeline. */
   protected final @Nullable ChannelHandlerContext context() {
     return context;
   }

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * One connection and its requests in flight. Armeria answers all requests of one read at once, and
  * buffers all unread responses; this class bounds the requests and the responses. Only the
- * connection's event loop may call methods, except where noted.
+ * connection's event loop may call methods of this class, except where noted.
  */
 final class Connection extends Client {
 
@@ -49,10 +49,10 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** The first slice of the input in bytes; it shows the protocol, and is no whole request. */
+  /** The bytes of the first input slice, which shows the protocol and is no whole request. */
   private static final int FIRST_SLICE = 8;
 
-  /** The slice for HTTP/2 in bytes; the number of streams and the budget bound HTTP/2 requests. */
+  /** The bytes of an HTTP/2 input slice; streams and the budget bound HTTP/2 requests. */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
@@ -80,8 +80,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // The event loop writes these fields, and all threads read them. A stale value is harmless, since
-  // the fields only affect which connection is closed first.
+  // The event loop writes the next fields, and all threads read them. Stale values are harmless,
+  // since the values only decide which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -144,7 +144,7 @@ final class Connection extends Client {
         ByteBuf slice = last ? held.remove() : next.readRetainedSlice(most);
         if (!charged(slice.readableBytes())) {
           slice.release();
-          close("no room for its headers; it held %s bytes");
+          close("no memory for more headers; the connection held %s bytes");
           drop(); // closes at once, since thousands of refused connections could be open together
           return;
         }
@@ -330,8 +330,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Closes the connection if the client has closed its sending side and all requests in flight are
-   * {@code hopeless}, or no request is in flight.
+   * Closes a connection whose client has closed its sending side, if no request is in flight or all
+   * requests in flight are {@code hopeless}.
    */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();
@@ -349,7 +349,7 @@ final class Connection extends Client {
     unreadBytes += bytes;
   }
 
-  /** Whether one request is in flight and no bytes of other requests wait in the valve. */
+  /** Whether one request is in flight and no input of other requests is held back. */
   boolean isLast() {
     return exchanges.size() == 1 && held.isEmpty();
   }
@@ -371,7 +371,7 @@ final class Connection extends Client {
     }
   }
 
-  /** Ends an HTTP/2 connection with GOAWAY. For HTTP/1.1, the next response announces the end. */
+  /** Ends an HTTP/2 connection with GOAWAY; over HTTP/1.1, the next response announces the end. */
   @Override
   protected void sayGoodbye() {
     if (http2 && saidGoodbye.compareAndSet(false, true)) {
@@ -397,7 +397,7 @@ final class Connection extends Client {
   @Override
   protected @Nullable String lateness(long nowNanos, long mostNanos) {
     return (requests > 0 || !http2) && ageNanos(nowNanos) > mostNanos
-        ? "a response was not read in time; it held %s bytes"
+        ? "a response was not read in time; the connection held %s bytes"
         : null;
   }
 

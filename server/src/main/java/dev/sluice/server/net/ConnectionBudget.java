@@ -76,7 +76,8 @@ public final class ConnectionBudget {
 
   /**
    * How long a connection must have no request before the server tells the client that the
-   * connection ends. Some clients drop a response that arrives just before this message.
+   * connection ends. Some clients drop a response that arrives just before the message that the
+   * connection ends.
    */
   private static final long GOODBYE_AFTER_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
@@ -139,7 +140,7 @@ public final class ConnectionBudget {
         Math.min(SluiceServer.MAX_CONNECTIONS, heapBytes / SluiceServer.HEAP_PER_CONNECTION);
   }
 
-  /** Returns the default: a share of the heap or of the direct memory, whichever is smaller. */
+  /** Returns the default memory budget: a share of the smaller one of heap and direct memory. */
   private static long usualBudgetBytes() {
     return Math.min(Runtime.getRuntime().maxMemory(), PlatformDependent.maxDirectMemory())
         / SluiceServer.HEAP_PER_BUDGET;
@@ -286,14 +287,14 @@ public final class ConnectionBudget {
     return true;
   }
 
-  /** Adds bytes to the memory of a connection, its peer and the budget; can be negative. */
+  /** Adds bytes, perhaps negative, to the memory of a connection, its peer and the budget. */
   void charge(Client connection, long bytes) {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
   }
 
-  /** Counts bytes of closed connections whose memory is not yet free; negative once it is free. */
+  /** Adds bytes that closed connections still hold; a negative number subtracts bytes. */
   void closing(long bytes) {
     closingBytes.addAndGet(bytes);
   }
@@ -318,7 +319,7 @@ public final class ConnectionBudget {
         break;
       }
       room += one.bytes();
-      close(one.connection(), "it held %s bytes while the budget was exhausted");
+      close(one.connection(), "the connection held %s bytes while the budget was exhausted");
     }
     return room > 0;
   }
@@ -380,7 +381,7 @@ public final class ConnectionBudget {
     closed.warn(() -> "connection from %s closed: %s".formatted(channel.remoteAddress(), what));
   }
 
-  /** Whether the server is not shutting down. */
+  /** Whether the server still accepts work, since its shutdown has not begun. */
   public boolean isOpen() {
     return stage == Stage.OPEN;
   }
@@ -392,7 +393,7 @@ public final class ConnectionBudget {
     }
   }
 
-  /** Stops accepting, awaits the answers, at most LONGEST_SHUTDOWN, and closes all. */
+  /** Stops accepting, awaits responses for at most LONGEST_SHUTDOWN, and closes connections. */
   public void drain() {
     try {
       startClosing();
@@ -492,7 +493,8 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      // Must not load a class before the process exits, since no file descriptor may be free.
+      // This code must not load a class before the process exits, since no file descriptor may be
+      // free.
       if (cause instanceof Error) {
         OutOfMemory.report(cause);
       }
@@ -504,16 +506,16 @@ public final class ConnectionBudget {
   }
 
   /**
-   * The operating system's limit on the open files and connections of a process. A process at this
-   * limit can neither load classes nor accept connections. So with a very low limit the server does
-   * not start, and with a low limit the server allows fewer connections.
+   * The operating system's limit on the open files and connections of a process. A process at its
+   * limit on open files can neither load classes nor accept connections. With a very low limit on
+   * open files the server does not start; with a low limit it allows fewer connections.
    */
   public static final class OpenFileLimit {
 
     /** The server does not start if the limit on open files is below this number. */
     static final int LEAST = 256;
 
-    /** The files for all but open connections: jars, ports, event loops, the store. */
+    /** The files that a server needs besides connections: jars, ports, event loops, the store. */
     static final int BESIDE_CONNECTIONS = 192;
 
     static final String REMEDY =
@@ -521,7 +523,7 @@ public final class ConnectionBudget {
 
     private OpenFileLimit() {}
 
-    /** Returns why this process cannot serve; empty if the limit is high enough or unknown. */
+    /** Returns why the limit on open files is too low; empty if it suffices or is unknown. */
     public static Optional<String> tooFew() {
       return tooFew(bound());
     }

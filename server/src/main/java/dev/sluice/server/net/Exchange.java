@@ -17,7 +17,7 @@ import io.netty.channel.Channel;
 import io.netty.util.AttributeKey;
 import java.util.Objects;
 
-/** One request, from its headers until the client has read its response. For one event loop. */
+/** One request until the client has read its response; only one event loop may use the object. */
 final class Exchange implements Requests.HeldAnswers {
 
   /** The bytes charged for each request besides body and response: objects, buffers, timers. */
@@ -53,7 +53,7 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   static Exchange of(ServiceRequestContext context) {
-    return Objects.requireNonNull(context.attr(KEY), "a request begins an exchange");
+    return Objects.requireNonNull(context.attr(KEY), "no exchange was begun for the request");
   }
 
   long startNanos() {
@@ -164,7 +164,7 @@ final class Exchange implements Requests.HeldAnswers {
     connection.changed();
   }
 
-  /** Charges a response; returns false if the budget has no room. */
+  /** Charges a response's bytes to the memory budget; returns false if the budget has no room. */
   boolean answered(long bytes) {
     incomplete &= arriving;
     answered = true;
@@ -193,7 +193,7 @@ final class Exchange implements Requests.HeldAnswers {
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
       Channel channel =
-          Objects.requireNonNull(context.log().partial().channel(), "a request has a channel");
+          Objects.requireNonNull(context.log().partial().channel(), "the request has no channel");
       Connection connection = Connection.of(channel);
       Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
       if (exchange == null) {
@@ -235,7 +235,7 @@ final class Exchange implements Requests.HeldAnswers {
       }
       traffic.answered();
       if (!exchange.answered(Math.max(0, headers.contentLength()))) {
-        traffic.close(connection, "no room for its responses; it held %s bytes");
+        traffic.close(connection, "no memory for more responses; the connection held %s bytes");
       }
       boolean ends =
           !context.sessionProtocol().isMultiplex()

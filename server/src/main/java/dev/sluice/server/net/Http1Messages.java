@@ -26,14 +26,14 @@ import org.jspecify.annotations.Nullable;
  * Armeria sends responses in the order of the requests.
  *
  * <p>An HTTP/1.0 request without a host, such as a load balancer's probe, gets the host {@code
- * localhost}. Armeria cannot add the host, since Armeria does not distinguish the versions, and an
- * HTTP/1.1 request without a host must be refused (RFC 9112, section 3.2).
+ * localhost}. Armeria cannot add the host, since Armeria does not distinguish HTTP/1.0 from
+ * HTTP/1.1, and an HTTP/1.1 request without a host must be refused (RFC 9112, section 3.2).
  *
  * <p>The header {@code Upgrade} is ignored, so the response is sent over HTTP/1.1. RFC 9113,
  * section 3.1, has withdrawn the upgrade to HTTP/2; an upgrade also bypasses a proxy's rules for
- * paths. The JDK's HTTP client requests the upgrade by default. With JDK 17 and a response of 40
- * kB, about one upgrade in a hundred never completed, even with a plain Armeria server. Clients
- * that use HTTP/2 from the first byte, such as gRPC clients, need no upgrade.
+ * paths. The JDK's HTTP client requests the upgrade to HTTP/2 by default. With JDK 17 and a
+ * response of 40 kB, about one upgrade in a hundred never completed, even with a plain Armeria
+ * server. Clients that use HTTP/2 from the first byte, such as gRPC clients, need no upgrade.
  */
 @Sharable
 final class Http1Messages extends ChannelDuplexHandler {
@@ -100,7 +100,7 @@ final class Http1Messages extends ChannelDuplexHandler {
     static void avoid(Http2Headers headers) {
       CharSequence method = headers.method();
       CharSequence path = headers.path();
-      // A CONNECT request of RFC 8441 has a path.
+      // A CONNECT request of RFC 8441 already has a path.
       boolean isTunnel = headers.contains(PseudoHeaderName.PROTOCOL.value());
       if (method != null && !isTunnel && isWithoutPath(method, path)) {
         headers.path(ROOT);

@@ -8,7 +8,7 @@ import java.util.function.UnaryOperator;
 
 /**
  * A component of a server, such as a group of routes or a background task. A part can add routes,
- * and listeners for the server's start and stop. Parts do not depend on each other.
+ * and listeners for the server's start and stop. The parts of a server do not depend on each other.
  */
 @FunctionalInterface
 public interface Part {

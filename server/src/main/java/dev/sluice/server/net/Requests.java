@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
 
-/** Methods that read HTTP requests, for all parts of the server. */
+/** Methods that read HTTP requests, used by all packages of the server. */
 public final class Requests {
 
   public static final String GRPC = "application/grpc";
@@ -26,7 +26,7 @@ public final class Requests {
 
   /**
    * Returns the whole body of a request without copying it; an empty array if the request has no
-   * body. Works for all services except a {@link StreamingService}, which reads its bodies itself.
+   * body. Must not be called for a {@link StreamingService}, which reads its bodies itself.
    */
   public static byte[] body(ServiceRequestContext context) {
     return Exchange.of(context).body();
@@ -49,7 +49,7 @@ public final class Requests {
     }
   }
 
-  /** Returns {@code Content-Encoding}, null without; this server does not decompress bodies. */
+  /** Returns the header {@code Content-Encoding} or null; this server decompresses no bodies. */
   public static @Nullable String compression(RequestHeaders headers) {
     return headers.getAll(HttpHeaderNames.CONTENT_ENCODING).stream()
         .filter(encoding -> !encoding.equalsIgnoreCase("identity"))
@@ -68,11 +68,11 @@ public final class Requests {
    * Reads the body of a request to a {@link StreamingService} while the body arrives. The size
    * limit and the charge are the same as for a body that the server collects.
    *
-   * @param context the context of the request; the call must come from its event loop
+   * @param context the context of the request; the caller must be on the event loop of this context
    * @param request the request, not yet read
-   * @return a future that completes on the event loop at the end of the body, or fails. If it
-   *     fails, or if the caller completes it on the event loop, the server reads and drops the rest
-   *     of the body
+   * @return a future that completes on the event loop at the end of the body, or fails. If the
+   *     future fails, or if the caller completes it on the event loop, the server reads and drops
+   *     the rest of the body
    */
   public static CompletableFuture<?> readAsItArrives(
       ServiceRequestContext context, HttpRequest request, BodyReader reader) {
@@ -85,7 +85,8 @@ public final class Requests {
 
   /**
    * Charges the responses of a stream to the memory budget: unread responses and future responses.
-   * Up to 4 KiB are not charged. Only the request's event loop may call the methods.
+   * Up to 4 KiB of a stream's responses are not charged. Only the request's event loop may call the
+   * methods of this interface.
    */
   public interface HeldAnswers {
 
@@ -111,7 +112,7 @@ public final class Requests {
 
   /**
    * Returns the nanoseconds that the client still has to read the response of a request. Soon after
-   * this time, the server closes the connection, which ends all requests on the connection.
+   * the end of a request's time, the server closes the connection, with all other requests on it.
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();
@@ -129,8 +130,9 @@ public final class Requests {
 
   /**
    * A service that can answer the first part of a request before the client sends the next part.
-   * The server does not wait for the whole body. The service keeps only one part of a body in
-   * memory, or reads the body with {@link Requests#readAsItArrives}, which charges the body.
+   * The server calls this service before the whole body has arrived. The service keeps only one
+   * part of a body in memory, or reads the body with {@link Requests#readAsItArrives}, which
+   * charges the body.
    */
   public interface StreamingService extends HttpService {}
 }

@@ -97,7 +97,8 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The heap in bytes that the server reserves for each possible connection. An idle HTTP/2
-   * connection over TLS takes up to 10 KB; the rest is for requests, buckets and the server itself.
+   * connection over TLS takes up to 10 KB; the rest of the reserved heap is for requests, buckets
+   * and the server itself.
    */
   public static final int HEAP_PER_CONNECTION = 24 << 10;
 
@@ -118,7 +119,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most threads for requests that may block, such as readiness probes, metrics and lists.
-   * Decisions do not use these threads. Run-time changes of limits and reloads of files use two
+   * Decisions do not use task threads. Run-time changes of limits and reloads of files use two
    * other threads.
    */
   public static final int MAX_TASK_THREADS = 16;
@@ -183,7 +184,7 @@ public final class SluiceServer implements AutoCloseable {
    * Stops the server without losing a request. First {@code /readyz} responds with 503 for the
    * {@linkplain Builder#unreadyPeriod unready period}. Then the server closes the port, tells each
    * client that its connection ends, and answers each request in flight. If the calling thread is
-   * interrupted, it does not wait.
+   * interrupted, this method does not wait for the requests.
    */
   @Override
   public void close() {
@@ -288,7 +289,7 @@ public final class SluiceServer implements AutoCloseable {
       return this;
     }
 
-    /** Encrypts all connections with TLS, unless null. */
+    /** Encrypts all connections with TLS; null stands for no encryption. */
     @CanIgnoreReturnValue
     public Builder tls(@Nullable Tls newTls) {
       this.tls = newTls;
@@ -309,14 +310,14 @@ public final class SluiceServer implements AutoCloseable {
       ServerBuilder builder =
           Server.builder()
               // The protocol is HTTP even with TLS: the pipeline decrypts TLS before Connection,
-              // which bounds plain requests.
+              // which bounds decrypted requests.
               .port(address, SessionProtocol.HTTP)
               .bossGroupFactory(Acceptor::of)
               .defaultHostname(Authority.MISSING) // replaces a missing Host header
               .idleTimeout(idleTimeout)
               .maxConnectionAge(maxConnectionAge)
               .requestTimeout(requestTimeout)
-              // Armeria must not shut down the executor: Armeria would wait for a task that hangs.
+              // Armeria must not shut down the executor: a shutdown waits for tasks that hang.
               .blockingTaskExecutor(tasks, /* shutdownOnStop= */ false)
               .maxNumConnections(MAX_CONNECTIONS + BEING_CLOSED)
               .maxRequestLength(MAX_BODY)
@@ -349,7 +350,7 @@ public final class SluiceServer implements AutoCloseable {
         builder.accessLogWriter(new RequestLogWriter(), true);
       }
       if (encryption != null && !hosts.isEmpty()) {
-        // The header is sent only if host names are set. Otherwise a browser could apply it to
+        // HSTS is sent only if host names are set; without them, a browser could apply HSTS to
         // every server on localhost.
         builder.addHeader("strict-transport-security", "max-age=31536000");
       }
@@ -418,7 +419,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Handles connection errors before Armeria's last handler, which would log a stack trace for each
-   * error. Logs an error that clients can cause in one line, at a limited rate.
+   * error. Logs each connection error that clients can cause in one line, at a limited rate.
    */
   private static final class TransportErrors extends ChannelInboundHandlerAdapter {
 
@@ -473,7 +474,7 @@ public final class SluiceServer implements AutoCloseable {
       String path = log.requestHeaders().path();
       boolean hasToken = path.startsWith(WITH_TOKEN);
       boolean settling = path.contains("/settle");
-      // For other loggers, SLF4J would write the fields into the text, before the message.
+      // For a logger without key-value fields, SLF4J would write the fields before the message.
       if (logger instanceof LoggingEventAware) {
         fields(log, hasToken ? MASKED + (settling ? "settle" : "cancel") : path);
       } else {

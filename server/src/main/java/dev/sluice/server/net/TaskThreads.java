@@ -39,7 +39,7 @@ public final class TaskThreads extends ScheduledThreadPoolExecutor {
   @Override
   public void execute(Runnable task) {
     if (getQueue().size() >= mostWaiting) {
-      throw RefusedException.overloaded("no thread is free for this; try again in a second");
+      throw RefusedException.overloaded("all task threads are busy; try again in a second");
     }
     super.execute(task);
   }

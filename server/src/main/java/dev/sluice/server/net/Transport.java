@@ -7,9 +7,9 @@ import com.linecorp.armeria.common.util.TransportType;
 /**
  * Settings of Armeria that differ from Armeria's defaults.
  *
- * <p>The first setting selects the JDK's selector as the network transport. Netty's epoll transport
- * (4.2.18) loses a connection that for a moment neither reads nor writes. A client that sends many
- * requests and closes its sending side then misses responses.
+ * <p>The first setting makes Armeria use the JDK's selector as its network transport. Netty's epoll
+ * transport (4.2.18) loses a connection that for a moment neither reads nor writes. With the epoll
+ * transport, a client that sends many requests and closes its sending side misses responses.
  *
  * <p>The second setting is how long a connection stays open after its last response. The third
  * setting allows ".." in queries, since ids can contain ".." and no query of this server names a
@@ -21,7 +21,7 @@ import com.linecorp.armeria.common.util.TransportType;
  */
 public final class Transport implements FlagsProvider {
 
-  /** How long a connection stays open for a client that still sends, or the response is lost. */
+  /** How long a connection stays open for a client that still sends, to deliver the response. */
   private static final long LINGER_MILLIS = 500;
 
   /** Called by Armeria, which loads this class as a service. */

@@ -38,7 +38,7 @@ public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The response before {@link #mapHeaders} and {@link #recover}; an abort fails this future. */
+  /** The response before {@link #mapHeaders} and {@link #recover}; an abort fails the future. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;

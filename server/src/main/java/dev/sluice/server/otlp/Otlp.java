@@ -43,9 +43,10 @@ import org.slf4j.LoggerFactory;
 /**
  * Sends metrics and traces to a receiver of OTLP over HTTP.
  *
- * <p>Decisions continue while the receiver is unreachable. Each interval sends all metrics, so the
- * server repeats no failed metrics message. At most {@link #MOST_SPANS} spans wait to be sent;
- * further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link #LONGEST_CLOSE}.
+ * <p>Decisions continue while the receiver is unreachable. The server repeats no failed metrics
+ * message, since the next message contains all metrics. At most {@link #MOST_SPANS} spans wait to
+ * be sent; further spans are dropped. Thread-safe. Only {@link #close} blocks, up to {@link
+ * #LONGEST_CLOSE}.
  */
 public final class Otlp implements AutoCloseable {
 
@@ -58,7 +59,7 @@ public final class Otlp implements AutoCloseable {
   private static final Duration SEND_TIMEOUT = Duration.ofSeconds(5);
   private static final Duration SPANS_EVERY = Duration.ofSeconds(1);
 
-  /** The library's logger, switched off; a lost reference would lose its level. */
+  /** The library's logger, switched off; without this reference, the logger's level is lost. */
   private static final java.util.logging.Logger LIBRARY =
       java.util.logging.Logger.getLogger("io.opentelemetry");
 
@@ -70,7 +71,7 @@ public final class Otlp implements AutoCloseable {
     this.traces = traces;
   }
 
-  /** Starts to send metrics and traces. Does not wait for the receiver. */
+  /** Starts to send metrics and traces, without waiting for the receiver. */
   public static Otlp start(OtlpSettings settings, String version, PrometheusMeterRegistry meters) {
     LIBRARY.setLevel(Level.OFF);
     Resource sender = sender(settings, version);
@@ -139,7 +140,7 @@ public final class Otlp implements AutoCloseable {
         new Delivery("traces", endpoint, meters));
   }
 
-  /** Returns the part that makes a span for each request. Must be the server's last part. */
+  /** Returns the part that makes a span for each request; it must be the server's last part. */
   public Part traces() {
     return new TracesPart(traces.get("sluice"));
   }
@@ -153,8 +154,9 @@ public final class Otlp implements AutoCloseable {
   }
 
   /**
-   * Counts the messages of one kind that did not reach the receiver. Logs the first failure. The
-   * next failure is logged only after a message has arrived again. Thread-safe; never blocks.
+   * Counts the messages of one kind that did not reach the receiver. Logs the first message that
+   * does not arrive. The next failure is logged only after a message has arrived again.
+   * Thread-safe; never blocks.
    */
   static final class Delivery {
 
@@ -292,7 +294,8 @@ public final class Otlp implements AutoCloseable {
      * Checks the settings.
      *
      * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
-     * @throws IllegalArgumentException if a value is out of its range, or the URL has another form
+     * @throws IllegalArgumentException if a value is out of its range, or the URL is no HTTP URL
+     *     with a host and without a query
      */
     public OtlpSettings {
       boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());

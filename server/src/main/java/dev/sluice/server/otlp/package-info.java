@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Sends metrics and traces to a receiver of OTLP, OpenTelemetry's protocol, over HTTP. A server
- * without a receiver loads none of these classes.
+ * without an OTLP receiver loads no class of this package.
  */
 @NullMarked
 @CheckReturnValue

@@ -79,7 +79,7 @@ public final class Reservations implements AutoCloseable {
 
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
 
-  /** How far the clocks of a fleet's servers may differ. */
+  /** The largest allowed clock difference between the servers of a fleet. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
   /** The most bytes of reservations that this server keeps in memory, in the encoding of tokens. */
@@ -104,9 +104,9 @@ public final class Reservations implements AutoCloseable {
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
-      // The nonces of reservations by the time of expiry; guarded by remembered.
+      // The nonces of reservations by expiry time, guarded by the lock of remembered.
       new TreeMap<>();
-  // The nonces of tokens whose settlement waits for the store; guarded by remembered.
+  // The nonces of tokens whose settlement waits for the store, guarded by the lock of remembered.
   private final Set<String> settling = new HashSet<>();
   private long alarmMillis = Long.MAX_VALUE; // guarded by remembered, like the alarm
   private Future<?> alarm = CompletableFuture.completedFuture(null);
@@ -128,7 +128,7 @@ public final class Reservations implements AutoCloseable {
       int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // This limiter marks used tokens. It has no observer, since marks are not limits of users, and
+    // The limiter that marks used tokens has no observer, since marks are not limits of users, and
     // no failure rule, since a failure rule could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
@@ -148,7 +148,7 @@ public final class Reservations implements AutoCloseable {
   private record Remembered(
       Reservation reservation, long expiresMillis, int size, @Nullable Token lapsing) {}
 
-  /** A decision on a reservation, and the reservation's token. The token is null for a denial. */
+  /** A decision on a reservation, and the token of the reservation; null after a denial. */
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
@@ -183,8 +183,8 @@ public final class Reservations implements AutoCloseable {
   /**
    * Spends the costs, and returns a token to cancel the spend.
    *
-   * @param transactions the transactions, each on another bucket
-   * @return the decision, with a token if it is allowed; fails like {@link
+   * @param transactions the transactions, each on a different bucket
+   * @return the the decision, with a token if it is no denial; fails like {@link
    *     AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
@@ -375,11 +375,12 @@ public final class Reservations implements AutoCloseable {
    * Replaces the reserved costs by the true costs, like {@link Reservation#settle}.
    *
    * @return the tokens charged to each bucket. Nothing is settled if a failure rule made the
-   *     reservation and this server does not have it in memory. While the store is unreachable, the
-   *     settlement waits. The stage fails in the same cases as in {@link #cancel}
+   *     reservation and this server does not have it in memory. While the store is unreachable, a
+   *     settlement waits in memory. The stage fails in the same cases as the stage of {@link
+   *     #cancel}
    * @throws InvalidRequestException if the costs do not match the reservation's limits; the token
    *     can still be used
-   * @throws RefusedException in the same cases as in {@link #cancel}
+   * @throws RefusedException in the cases in which {@link #cancel} throws this exception
    */
   public CompletionStage<Settlement> settle(String text, Consumer<String> access, Costs costs) {
     return using(
@@ -412,7 +413,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(settlement -> settlement);
   }
 
-  /** Queues a settlement until the store is reachable. The reservation no longer expires. */
+  /** Queues a settlement until the store is reachable; its reservation no longer expires. */
   private CompletionStage<Settlement> waiting(
       Token token, Duration left, Costs costs, Throwable failure) {
     String nonce = token.nonce();
@@ -525,7 +526,7 @@ public final class Reservations implements AutoCloseable {
    * needs no mark: only the server that made the reservation can settle it, and this server removes
    * the reservation at the first use.
    *
-   * @param left how long the token is still valid
+   * @param left the time until the token expires
    */
   private CompletionStage<Void> marked(Token token, Duration left) {
     Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
@@ -533,7 +534,7 @@ public final class Reservations implements AutoCloseable {
     long fullForSeconds = marks.add(nowMillis(), endMillis);
     if (fullForSeconds > 0) {
       throw RefusedException.tooManyRequests(
-          "too many reservations were cancelled or settled on this server: it keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
+          "too many reservations were cancelled or settled on this server: the server keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
           fullForSeconds);
     }
     return uses.spend(Transaction.of(USED, once, token.nonce()))
@@ -612,7 +613,7 @@ public final class Reservations implements AutoCloseable {
       this.most = most;
     }
 
-    /** Counts a mark and returns 0. */
+    /** Counts one more used token and returns 0. */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
       count -= over.values().stream().mapToInt(Integer::intValue).sum();

@@ -64,7 +64,7 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
       return intervalNanos == 0;
     }
 
-    /** Returns the limit's name; removes the quota's period, as in {@code Name/1h}. */
+    /** Returns the limit's name without a quota's period, as {@code Name} for {@code Name/1h}. */
     String name() {
       return limit.split("/", 2)[0];
     }
@@ -92,7 +92,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Checks that the token for a batch is not too long. Must be called before the batch is charged.
+   * Checks that the token for a batch is not too long. This check must run before the batch is
+   * charged.
    *
    * @return the most bytes that the token may have, without its signature
    * @throws WireException if the token would be too long; the message contains the size and the

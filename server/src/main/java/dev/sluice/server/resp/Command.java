@@ -17,7 +17,8 @@ final class Command {
   interface Action {
 
     /**
-     * Handles a request. Must reply exactly once; the reply can follow after this method returns.
+     * Handles a request. A command must reply exactly once; the reply can follow after this method
+     * returns.
      */
     void call(Request request, Session session);
   }
@@ -25,7 +26,7 @@ final class Command {
   /** Lists the operations of a request that the audit log must record. */
   interface Asked {
 
-    /** Returns the operations for the audit log; empty if it does not record the request. */
+    /** Returns a request's operations for the audit log; empty if the log records none of them. */
     List<Noted> acts(Request request);
   }
 
@@ -163,7 +164,7 @@ final class Command {
     return asked.acts(request);
   }
 
-  /** Returns Redis' count of arguments: with the name, negative if more are allowed. */
+  /** Returns Redis' arity: the arguments with the name, as a negative number if more may follow. */
   int arity() {
     return least == most ? least : -least;
   }
@@ -182,7 +183,7 @@ final class Command {
 
   /**
    * Runs the command; if the number of arguments is wrong, replies with an error that contains the
-   * command's syntax. The caller must {@link #count} the call first.
+   * command's syntax. The caller must first call {@link #count} for the request.
    */
   void call(Request request, Session session) {
     if (request.count() < least || request.count() > most) {

@@ -17,10 +17,10 @@ import java.util.Map;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
-/** Commands to connect and to identify, as of a Redis server without data. Thread-safe. */
+/** Commands with which clients connect and identify themselves. Thread-safe. */
 final class ConnectionCommands {
 
-  /** From this version, clients conclude that RESP3 and CLIENT SETINFO are supported. */
+  /** From this Redis version, clients conclude that RESP3 and CLIENT SETINFO are supported. */
   private static final String REDIS_VERSION = "7.2.0";
 
   private static final Map<String, String> CONFIGURATION = Map.of("save", "", "appendonly", "no");
@@ -40,7 +40,7 @@ final class ConnectionCommands {
   List<Command> all() {
     return List.of(
         Command.of(
-            "PING [message]", A_NAME, "Replies PONG, or the message", ConnectionCommands::ping),
+            "PING [message]", A_NAME, "Replies PONG, or the argument", ConnectionCommands::ping),
         Command.of("ECHO message", A_NAME, "Replies the message", ConnectionCommands::echo),
         Command.of("HELLO [version] [option...]", NOTHING, "Chooses RESP2 or RESP3", this::hello),
         Command.of("AUTH [user] password", NOTHING, "Shows a token", this::auth),

@@ -115,13 +115,13 @@ final class LimitCommands {
         Command.noted(
             "SLUICE.RESET limit id",
             ADMIN,
-            "Resets a bucket, which is full again",
+            "Resets a bucket, so that it is full again",
             request -> List.of(noted(Act.RESET, request, LIMIT)),
             (request, session) -> one(Act.RESET, request, session)),
         Command.noted(
             "SLUICE.BATCH act limit id cost kind [transaction...]",
             DECIDE,
-            "Applies an act to several buckets, all or none of them",
+            "Applies an operation to several buckets, all or none of them",
             LimitCommands::notedBatch,
             this::batch));
   }
@@ -219,7 +219,7 @@ final class LimitCommands {
       if ((request.count() - FIRST_OF_BATCH) % ARGUMENTS_OF_ONE != 0) {
         throw new WireException(
             null,
-            "found %s arguments after the act, expected four for each transaction: limit, id, cost and kind"
+            "found %s arguments after the operation, expected four for each transaction: limit, id, cost and kind"
                 .formatted(request.count() - FIRST_OF_BATCH));
       }
       for (int i = FIRST_OF_BATCH; i < request.count(); i += ARGUMENTS_OF_ONE) {

@@ -59,7 +59,7 @@ final class Replies {
     void write(ReplyWriter writer);
   }
 
-  /** Defers the current request. */
+  /** Defers the reply to the current request, to decide several requests together. */
   void gather(Gathered requests) {
     if (gathered != requests) {
       settle(); // earlier requests are decided first
@@ -149,7 +149,7 @@ final class Replies {
     }
   }
 
-  /** Writes the first waiting reply. */
+  /** Writes the first waiting reply if it is known. */
   boolean writeKnown() {
     Waiting<?> first = waiting.peek();
     if (first == null || !first.isKnown()) {

@@ -61,7 +61,7 @@ final class RequestReader {
   private int end;
   private int expected = UNKNOWN; // the number of arguments
 
-  // Number and CR position of the last header read.
+  // The number and the CR position of the last header line that was read.
   private long number;
   private int headerEnd;
 
@@ -86,7 +86,7 @@ final class RequestReader {
 
   /**
    * Copies the bytes of an incomplete request from the array that connections share to an array of
-   * this connection. Must be called after parsing.
+   * this connection. This method must be called after parsing.
    */
   void keep() {
     int kept = end - start;

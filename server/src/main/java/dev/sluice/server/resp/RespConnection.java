@@ -40,7 +40,7 @@ final class RespConnection extends Client {
   /** The most bytes of requests that wait for the store: 1,024 typical requests. */
   private static final int MAX_WAITING_BYTES = 512 << 10;
 
-  /** The bytes from which replies are sent before the end of a read. */
+  /** The number of reply bytes from which the connection sends replies before the end of a read. */
   private static final int SEND_AT = 32 << 10;
 
   private static final long LINGER_MILLIS = 500;
@@ -59,12 +59,12 @@ final class RespConnection extends Client {
   private long chargedBytes;
   private @Nullable ChannelFuture lastSent; // the last write that did not finish at once
 
-  // The client's next step, for which the server waits since waitsSinceNanos: to read replies, or
-  // to complete a request.
+  // What the client must do, which it has not done since waitsSinceNanos: read replies, or complete
+  // a request.
   private @Nullable ChannelFuture awaitedReading;
   private boolean awaitsRequest;
 
-  // The event loop writes these fields, and all threads read them.
+  // The event loop writes the next fields, and all threads read them.
   private volatile boolean busy;
   private volatile long quietSinceNanos = System.nanoTime();
   private volatile long waitsSinceNanos = NEVER; // since when the server has waited for the client
@@ -135,7 +135,7 @@ final class RespConnection extends Client {
     endIfDone();
   }
 
-  /** Finds the next request; ends the connection if there is none and no bytes can follow. */
+  /** Finds the next request; if there is none and no bytes can arrive, ends the connection. */
   private boolean next() throws ProtocolException {
     boolean found = reader.next();
     ended |= !found && (inputEnded || leaving);
@@ -240,7 +240,7 @@ final class RespConnection extends Client {
     long unsent = unsentBytes();
     long owed = held + unsent + replies.waitingBytes();
     if (owed > chargedBytes && !charge(owed - chargedBytes, owed > RequestReader.MAX_REQUEST)) {
-      close("no room for its requests and replies; it held %s bytes");
+      close("no memory for more requests or replies; the connection held %s bytes");
       return;
     }
     if (owed < chargedBytes) {
@@ -257,7 +257,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** Records the wait for the client, which ends only when it has read all replies. */
+  /** Records the wait for a client, which ends only when the client has read all replies. */
   private void await(boolean reading, boolean request, long now) {
     boolean comes = awaitsRequest || (awaitedReading != null && !awaitedReading.isDone());
     if (!reading && !request) {
@@ -354,9 +354,9 @@ final class RespConnection extends Client {
   @Override
   protected @Nullable String lateness(long nowNanos, long mostNanos) {
     if (waitsForClientNanos(nowNanos) > mostNanos) {
-      return "a request was not sent, or a reply not read, in time; it held %s bytes";
+      return "a request was not sent, or a reply not read, in time; the connection held %s bytes";
     }
-    return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, it held %s bytes" : null;
+    return isIdle() && quietNanos(nowNanos) > idleNanos ? "idle, with %s bytes in memory" : null;
   }
 
   /**
@@ -375,7 +375,7 @@ final class RespConnection extends Client {
     }
   }
 
-  /** The state of one connection's client. Belongs to the connection's thread. */
+  /** The state of one connection's client. Only the connection's thread may use this object. */
   static final class Session {
 
     private final long id;

@@ -132,7 +132,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** Initializes a port's connections; contains the objects that they share. Thread-safe. */
+  /** Initializes connections; holds the objects that all of them share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

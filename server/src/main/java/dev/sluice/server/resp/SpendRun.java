@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Consecutive spends from one limit that arrived in one read of one connection, and that are
- * decided together. All connections of a thread share the run, one after another.
+ * decided together. All connections of a thread share this object, one after another.
  */
 abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
 
@@ -30,7 +30,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   }
 
   /**
-   * Adds a spend to this run. If the run is full, first decides the spends in the run.
+   * Adds a spend to this run. If this run of spends is full, first decides the spends that it
+   * contains.
    *
    * @param id the index of the request's argument that contains the id
    * @param quota the quota, null for the limit's own quota
@@ -73,7 +74,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     ErrorReplies.write(failure, writer);
   }
 
-  /** A run of spends from a configured limit. */
+  /** A series of spends from a configured limit, decided together. */
   static final class LimitRun extends SpendRun {
 
     private static final int ID = 2;
@@ -135,7 +136,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** The runs of a thread: at most {@value #SLOTS} runs, each for one limit. */
+  /** The {@link SpendRun}s of a thread: at most {@value #SLOTS}, each for one limit. */
   static final class LimitRuns {
 
     private static final int SLOTS = 64;
@@ -148,7 +149,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
       this.limiter = limiter;
     }
 
-    /** Returns the run for the limit with this name; null if no run can decide the command. */
+    /** Returns the run of spends for a limit; null if no such run can decide the command. */
     @Nullable LimitRun find(Request request, int index) {
       if (none) {
         return null;
@@ -198,7 +199,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
   }
 
-  /** A run of commands whose quotas the client sends. */
+  /** A series of throttle commands, decided together, whose quotas the client sends. */
   static final class ThrottleRun extends SpendRun {
 
     private static final int KEY = 1;

@@ -43,11 +43,11 @@ import org.jspecify.annotations.Nullable;
  */
 final class ThrottleCommands {
 
-  /** The limit of all keys. The limit's number is part of bucket keys and must never change. */
+  /** The limit of all throttle keys; its number is part of bucket keys and must never change. */
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  // A placeholder: each command uses its own quota.
+  // A placeholder, since each command uses its own quota.
   private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1));
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
@@ -70,16 +70,16 @@ final class ThrottleCommands {
     this.denials = denials;
   }
 
-  /** A quota and the numbers that define it. Immutable, since threads share it without a lock. */
+  /** A quota and the numbers that define it, immutable, since threads share it without a lock. */
   private record CachedQuota(long burst, long count, long periodSeconds, Quota quota) {}
 
-  /** The run that all connections of a thread share. */
+  /** The run of spends that all connections of a thread share. */
   private final class Runs {
     final SentQuota sent = new SentQuota();
     private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
-    /** Returns the run; null if the store can need a network, so that no run is possible. */
+    /** Returns the run, which decides without a network; null if the store can need a network. */
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
@@ -118,7 +118,7 @@ final class ThrottleCommands {
       }
       boolean fits = quantity <= quota.burst();
       long cost = fits ? quantity : 0;
-      // The replies must stay in order, so no run can begin while an earlier reply waits.
+      // The replies must stay in order, so no run of spends can begin while an earlier reply waits.
       ThrottleRun run = replies.waiting() == 0 ? ofThread.run() : null;
       if (run == null || !run.add(replies, request, dialect, quota, cost, fits)) {
         spend(replies, request, dialect, quota, cost, fits);
@@ -155,7 +155,7 @@ final class ThrottleCommands {
         });
   }
 
-  /** Returns a numeric argument; below every range if it is no 64-bit number. */
+  /** Returns a numeric argument; a number below every range if the argument is no 64-bit number. */
   private static long number(Request request, int index) {
     return Decimals.readOr(
         Long.MIN_VALUE, request.bytes(), request.start(index), request.length(index));
@@ -199,7 +199,7 @@ final class ThrottleCommands {
     return cached.quota;
   }
 
-  /** Refuses a quota that would overflow, in words of the client's arguments. */
+  /** Refuses a quota that would overflow; the message uses the names of the client's arguments. */
   private static void requireNoOverflow(
       long maxBurst, long count, long periodSeconds, Dialect dialect) {
     if (periodSeconds > MOST_SECONDS) {
@@ -277,10 +277,10 @@ final class ThrottleCommands {
     }
   }
 
-  /** The differences between {@code CL.THROTTLE} and {@code THROTTLE}. */
+  /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /** limited, limit, remaining, seconds to wait (-1: none or for ever), seconds until full. */
+    /** Reply: limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -289,7 +289,7 @@ final class ThrottleCommands {
       }
     },
 
-    /** Replies: 1 if allowed, limit, remaining, seconds until full, seconds to wait (-1: never). */
+    /** Reply: 1 if allowed, limit, remaining, seconds to full, seconds to wait (-1: never). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -306,7 +306,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /** Makes a dialect; {@code passing} is the first number of an allowed reply. */
+    /** Makes a dialect; {@code passing} is the first number of the reply to an allowed request. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;

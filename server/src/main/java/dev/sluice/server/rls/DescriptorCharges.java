@@ -38,10 +38,10 @@ import java.util.Set;
 import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
-/** Buckets and costs of a request's descriptors, by rules or names. Belongs to one request. */
+/** Buckets and costs of the descriptors of one request, found by rules or by limit names. */
 final class DescriptorCharges {
 
-  /** The limit of proxies' own limits; its number is in keys, and must never change. */
+  /** The limit for quotas that proxies send; its number is in keys, and must never change. */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
 
@@ -208,7 +208,7 @@ final class DescriptorCharges {
             }
           }
         }
-        // A rule whose limits are all skipped replaces no limit.
+        // A rule replaces no limit if all of its own limits were skipped.
         yield Found.limited(charges, charges.isEmpty() ? List.of() : match.replaces());
       }
     };
@@ -262,7 +262,7 @@ final class DescriptorCharges {
         : new DescriptorCharge(domain, transaction, cost, excess, debt);
   }
 
-  /** Removes the charges that other descriptors replace; a rule cannot replace its own. */
+  /** Removes the charges that other descriptors replace; a rule cannot replace its own charges. */
   private static Found withoutReplaced(Found found, Set<String> replaced) {
     return replaced.isEmpty() || found.charges().isEmpty()
         ? found
@@ -286,9 +286,9 @@ final class DescriptorCharges {
 
   /**
    * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
-   * make no valid id, or the limit that the proxy sent has an unknown unit. Clients can cause each
-   * of these cases. An error for the whole request would be worse: after an error, a proxy can let
-   * the request pass all limits.
+   * make no valid id, or the limit that the proxy sent has an unknown unit; clients can cause each
+   * of these mistakes. An error for the whole request would be worse: after an error, a proxy can
+   * let the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -520,8 +520,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Makes no reservation for this charge if the other charge is not part of the same reservation,
-     * since a settlement would also refund the other charge.
+     * Makes no reservation for this charge if {@code other} is not part of the same reservation,
+     * since a settlement would also refund {@code other}.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -549,12 +549,12 @@ final class DescriptorCharges {
       return call != null && !settles;
     }
 
-    /** Whether this charge only checks the bucket; the proxy charges the bucket later. */
+    /** Whether this charge has the cost 0 and only checks the bucket. */
     boolean isProbe() {
       return cost == 0;
     }
 
-    /** Returns the transaction for the limiter; null if this charge denies every request. */
+    /** Returns the transaction for the limiter; null if this charge always denies the request. */
     @Nullable Transaction asked() {
       if (transaction == null) {
         return null;
@@ -582,7 +582,7 @@ final class DescriptorCharges {
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();
     }
 
-    /** Returns the refund of the cost. At most the burst plus the allowed debt is refunded. */
+    /** Returns the refund of this charge's cost, at most the burst plus the allowed debt. */
     Transaction givenBack() {
       Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(cost, burst(held)));
@@ -649,7 +649,7 @@ final class DescriptorCharges {
       over = true;
     }
 
-    /** Sets the decision; {@code spent} if a cost was spent, and not only checked. */
+    /** Sets the decision; {@code spent} tells whether a cost was spent and not only checked. */
     void decide(Decision made, boolean spent) {
       decided = true;
       decision = made;
@@ -668,7 +668,7 @@ final class DescriptorCharges {
       resetInNanos = Math.max(0, made.resetInNanos() - quota.incrementNanos(kept));
     }
 
-    /** Sets the outcome of a refund, which never denies: of the quota with the fewest left. */
+    /** Sets a refund's outcome to that of its tightest quota; a refund never denies. */
     void refunded(Decision made) {
       decided = true;
       decision = made;
@@ -689,7 +689,7 @@ final class DescriptorCharges {
       return taken.name().equals(limit) && taken.id().equals(bucket().id());
     }
 
-    /** Sets a settlement's outcome, which never denies: of the quota with the fewest left. */
+    /** Sets a settlement's outcome to that of its tightest quota; a settlement never denies. */
     void settled(Settlement settlement) {
       long fewest = Long.MAX_VALUE;
       for (Settlement.Part part : settlement.parts()) {
@@ -706,8 +706,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Returns the current quota of a settled bucket. A settlement has the same buckets as its
-     * reservation ({@link #call}), so the quotas of both have the same order.
+     * Returns the current quota of the bucket of a settled charge. A settlement has the same
+     * buckets as its reservation ({@link #call}), so the quotas of both have the same order.
      */
     private @Nullable Quota quotaOf(Settlement.Part part) {
       Quota own = part.transaction().quota();

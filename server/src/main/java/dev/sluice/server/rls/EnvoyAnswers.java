@@ -83,7 +83,7 @@ final class EnvoyAnswers {
     whole = decision;
   }
 
-  /** Returns the response. Must be called after the charges are decided. */
+  /** Returns the response. This method must be called after the charges are decided. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
@@ -282,7 +282,7 @@ final class EnvoyAnswers {
    */
   /**
    * Returns the response headers for charges. If a failure rule decided, a header names the rule.
-   * If the remaining tokens are unknown, no other header is set.
+   * If the remaining tokens are unknown, the response gets no other rate limit header.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

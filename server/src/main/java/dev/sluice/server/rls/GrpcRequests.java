@@ -108,7 +108,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
 
   /**
    * Percent-encodes an error message as gRPC requires: encodes the percent sign, and all characters
-   * except printable ASCII. Some clients show the message without decoding it.
+   * except printable ASCII. Some clients show an error message without decoding it.
    */
   private static String encoded(String text) {
     StringBuilder encoded = new StringBuilder(text.length());
@@ -204,7 +204,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     static Status ofProtocol(Throwable failure) {
       Throwable cause = Exceptions.peel(failure);
       if (cause instanceof IndexOutOfBoundsException) {
-        return Status.INTERNAL.withDescription("the request ends within a message");
+        return Status.INTERNAL.withDescription("the request ends in the middle of a message");
       }
       if (cause.getCause() instanceof InvalidProtocolBufferException) {
         return Status.INVALID_ARGUMENT.withDescription(

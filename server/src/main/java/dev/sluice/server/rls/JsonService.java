@@ -144,7 +144,7 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
    */
   private static String words(InvalidProtocolBufferException e) {
     String message = String.valueOf(e.getMessage());
-    return EXCEPTION.matcher(message).find() ? "a field has a value of another kind" : message;
+    return EXCEPTION.matcher(message).find() ? "a field has a value of the wrong type" : message;
   }
 
   private HttpResponse answer(RateLimitResponse response, long start) {

@@ -36,7 +36,7 @@ public final class NamedLimits {
    *     is mapped only by rules
    * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values make no valid
    *     id of the limit
-   * @throws MissingDefaultException if the limit has no default
+   * @throws MissingDefaultException if the limit's configuration has no default quota
    */
   public static @Nullable Transaction find(
       String domain, List<DescriptorEntry> entries, Limits limits) {
@@ -107,7 +107,7 @@ public final class NamedLimits {
     return isPlain ? plain : ofDomain;
   }
 
-  /** Joins values to an id. Different lists of the same length never make the same id. */
+  /** Joins a descriptor's values to a bucket id; different lists of one length never collide. */
   static String id(LimitName limit, List<String> values) {
     if (values.size() <= 1) {
       return JoinedIds.ofOne(String.join("", values));

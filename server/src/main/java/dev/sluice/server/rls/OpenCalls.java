@@ -105,7 +105,7 @@ public final class OpenCalls {
     byEnd.remove(call);
   }
 
-  /** Removes and returns the receipt of a request; null if it is missing or expired. */
+  /** Removes and returns the receipt of a request; null if the receipt is missing or expired. */
   @Nullable Receipt take(CallKey key) {
     OpenCall known;
     synchronized (open) {

@@ -108,7 +108,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
         && headers.get(ENCODING, IDENTITY).equals(IDENTITY);
   }
 
-  /** Whether a body is exactly one gRPC message. Armeria reports the error of any other body. */
+  /** Whether a body is exactly one gRPC message; Armeria reports the error of any other body. */
   private static boolean isOneMessage(byte[] body) {
     return body.length >= PREFIX
         && body[0] == 0

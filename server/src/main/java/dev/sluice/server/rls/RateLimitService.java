@@ -140,7 +140,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Decides on a request.
+     * Decides on a proxy's request.
      *
      * @param door the protocol, for the audit log: grpc or http
      * @param givenUp completes if the client no longer waits for the response
@@ -273,7 +273,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
               (nothing, failure) -> meters.settled(failure == null ? charged : "failed"));
     }
 
-    /** Charges a descriptor in shadow mode. A failure of this charge does not fail the request. */
+    /** Charges a descriptor in shadow mode; a failed shadow charge does not fail the request. */
     private CompletionStage<Void> tried(DescriptorCharge trial, CompletableFuture<?> givenUp) {
       return alone(trial, givenUp)
           .exceptionally(
@@ -284,8 +284,8 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /**
-     * Charges all buckets or none. If a rule is for work that is already done, charges its cost
-     * even after a denial.
+     * Charges all buckets of a request, or none. If a rule is for work that is already done,
+     * charges its cost even after a denial.
      *
      * @param charges the charges, at most one for each bucket; this method sets their outcomes
      * @param givenUp completes if the client no longer waits for the response; a charge that was
@@ -447,12 +447,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
   }
 
-  /** Thrown for a request with a mistake, which the client must correct. */
+  /** Thrown if a request has a mistake that the client must correct. */
   static final class BadRequest extends RuntimeException {
 
     private static final long serialVersionUID = 1;
 
-    /** Makes an exception. The message names the field, the value found and the values expected. */
+    /** Makes an exception; the message names the field, the value found, and expected values. */
     BadRequest(String message) {
       super(message, null, false, false); // no stack trace: clients can cause this exception often
     }

@@ -14,8 +14,9 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Counts and times the requests of proxies. The number of metric series is bounded: labels contain
- * at most {@value #MOST_DOMAINS} domains, and no id. Thread-safe; never blocks.
+ * Counts the requests of proxies, and measures their duration. The number of metric series is
+ * bounded: labels contain at most {@value #MOST_DOMAINS} domains, and no id. Thread-safe; never
+ * blocks.
  */
 final class RlsMeters {
 
@@ -77,7 +78,7 @@ final class RlsMeters {
   /** Counts the settlement of a request that has ended. */
   void settled(String charged) {
     Counter.builder("sluice.rls.settlements")
-        .description("Requests whose rule settles the charge at the end, by what was charged")
+        .description("Requests whose charge a rule settles at their end, by what was charged")
         .tag("charged", charged)
         .register(registry)
         .increment();

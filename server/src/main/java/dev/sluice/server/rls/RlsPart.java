@@ -159,7 +159,7 @@ public final class RlsPart implements Part {
     private volatile @Nullable GrpcService known;
     private volatile @Nullable GrpcService made;
 
-    /** Describes a service that is not made yet. */
+    /** Describes a gRPC service that is created later. */
     LateGrpc(Supplier<GrpcService> maker, Map<String, Permission> needs) {
       this.maker = maker;
       this.needs = Map.copyOf(needs);
@@ -245,7 +245,7 @@ public final class RlsPart implements Part {
           : ExchangeType.REQUEST_STREAMING;
     }
 
-    /** Also finds the gRPC service inside this object; gRPC's reflection needs the gRPC service. */
+    /** Also returns the gRPC service inside this object, which gRPC's reflection looks for. */
     @Override
     public <T> @Nullable T as(Class<T> type) {
       T own = HttpServiceWithRoutes.super.as(type);
@@ -342,7 +342,7 @@ public final class RlsPart implements Part {
                 .asRuntimeException());
         return;
       }
-      // The check can ping the store, and must not block an event loop.
+      // The readiness check can ping the store, and must not block an event loop.
       ServiceRequestContext.current()
           .blockingTaskExecutor()
           .execute(

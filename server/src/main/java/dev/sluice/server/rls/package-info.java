@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/**
- * The door for Envoy: serves Envoy's rate limit protocol over gRPC and as JSON. The limiter makes
- * every decision.
- */
+/** Serves Envoy's rate limit protocol over gRPC and as JSON. The limiter makes every decision. */
 @NullMarked
 @CheckReturnValue
 package dev.sluice.server.rls;

@@ -52,7 +52,7 @@ interface Door {
   Open open(DoorContext room);
 
   /**
-   * The objects of the server that a door uses. Thread-safe.
+   * The objects of the server that the ports use. Thread-safe.
    *
    * @param ready throws a {@link dev.sluice.server.base.RefusedException.NotReadyException} or a
    *     {@link dev.sluice.store.StoreException} if the service cannot decide now; can block
@@ -74,12 +74,12 @@ interface Door {
       Part traces) {}
 
   /**
-   * A door that is open. At shutdown, the service first makes all of its doors report that it is
-   * not ready, waits until load balancers have noticed, and then closes the doors. Thread-safe.
+   * A port that is open. At shutdown, the service first makes all of its ports report that it is
+   * not ready, waits until load balancers have noticed, and then closes the ports. Thread-safe.
    *
-   * @param address the address of the door, with the port that was opened
-   * @param unready makes the door report that the service is not ready, while the door still
-   *     answers requests; never blocks
+   * @param address the address on which this port listens, with the number of the opened port
+   * @param unready makes this port report that the service is not ready, while it still answers
+   *     requests; never blocks
    * @param end stops accepting connections, answers the requests in flight, and closes the port;
    *     blocks until the port is closed, or a time limit is over
    */
@@ -107,17 +107,17 @@ interface Door {
       shown.add(new OpenDoor(door.protocol(), HostPort.format(opened.address())));
     }
 
-    /** Returns descriptions of the doors, in the order in which they were opened. */
+    /** Returns descriptions of the server's ports, in the order in which they were opened. */
     List<OpenDoor> shown() {
       return List.copyOf(shown);
     }
 
-    /** Returns the addresses of the doors, in the order in which they were opened. */
+    /** Returns the addresses of the ports, in the order in which they were opened. */
     List<InetSocketAddress> addresses() {
       return open.stream().map(Door.Open::address).toList();
     }
 
-    /** Waits until load balancers have noticed the stop, unless interrupted; closes the doors. */
+    /** Lets load balancers notice the shutdown, unless interrupted; then closes the ports. */
     @Override
     public void close() {
       if (open.isEmpty()) {
@@ -183,12 +183,12 @@ interface Door {
   record GrpcDoor(InetSocketAddress address, Settings rls) implements Door {
 
     /**
-     * How long a connection may be silent. The time is long, so that a proxy without traffic keeps
-     * its connection: a new connection can take longer than the proxy's time-out.
+     * How long a connection may be silent. The time-out is long, so that a proxy without traffic
+     * keeps its connection: a new connection can take longer than the proxy's time-out.
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
-    /** How long startup waits for the gRPC services: ten times the usual on an idle machine. */
+    /** How long startup waits for the gRPC services: ten times their usual start time. */
     private static final long PREPARATION_SECONDS = 5;
 
     private static final AtomicBoolean CALLED = new AtomicBoolean();
@@ -214,7 +214,7 @@ interface Door {
       return Open.of(server);
     }
 
-    /** Makes the gRPC services and first calls: a proxy's can time out after 20 ms. */
+    /** Makes the gRPC services and first calls, since a proxy's first call must not be slow. */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
           CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);
@@ -225,7 +225,7 @@ interface Door {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // A request waits for the services. If the services could not be made, the request fails.
+        // A request waits for the gRPC services, and fails if they could not be made.
       }
     }
 

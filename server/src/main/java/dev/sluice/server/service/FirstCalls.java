@@ -60,7 +60,7 @@ final class FirstCalls {
 
   private FirstCalls() {}
 
-  /** Makes calls for at most two seconds; returns their number, if all are answered. */
+  /** Sends gRPC calls for at most two seconds; returns the number of calls if all were answered. */
   static int make() throws IOException {
     Limits limits = Limits.builder(Catalogue.samples()).limit(LIMIT, quota()).build();
     BucketStore store = BucketStore.inMemory();
@@ -150,7 +150,7 @@ final class FirstCalls {
     out.writeBytes(content);
   }
 
-  /** Returns the encoded headers. Each header is a literal, without a compression table. */
+  /** Returns a call's encoded headers. Each header is a literal, without a compression table. */
   private static byte[] headers() {
     String[] headers = {
       ":method", "POST",

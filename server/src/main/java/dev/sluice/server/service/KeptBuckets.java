@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Saves the memory store periodically; a crash loses the charges since. Thread-safe. */
+/** Saves the memory store at intervals; a crash loses later charges. Thread-safe. */
 final class KeptBuckets implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(KeptBuckets.class);
@@ -46,7 +46,7 @@ final class KeptBuckets implements AutoCloseable {
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
 
-  /** Reads the snapshot, if there is one, and writes one to test the file. */
+  /** Reads the snapshot, if there is one, and writes a new snapshot to test the file. */
   static KeptBuckets open(Path named, Duration every, MeterRegistry registry) {
     // Follows links, so that a link is not replaced by the newest snapshot.
     Path file = SymlinkTargets.followed(named);
@@ -103,7 +103,7 @@ final class KeptBuckets implements AutoCloseable {
     }
   }
 
-  /** Stops saving periodically, and saves a last snapshot. Must be called after the last charge. */
+  /** Stops periodic saving, and saves a last snapshot; must be called after the last charge. */
   @Override
   public void close() {
     writer.shutdown();

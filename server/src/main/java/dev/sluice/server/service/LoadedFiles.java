@@ -96,7 +96,7 @@ final class LoadedFiles {
     }
   }
 
-  /** Returns the files' limits, or, if allowed, those of the last load without mistakes. */
+  /** Returns the files' limits; if the files have mistakes, the last good limits, if allowed. */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {
@@ -168,7 +168,7 @@ final class LoadedFiles {
     return builder.build();
   }
 
-  /** Returns the limits, among which required ones with known names are always present. */
+  /** Makes limits that refuse each load without a required limit; throws for unknown names. */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
     for (Requirement one : sources.required()) {

@@ -29,7 +29,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Logs outages of the store. At the start of an outage it logs the failure rule of each limit,
+ * Logs outages of the store. At an outage's start this class logs the failure rule of each limit,
  * every minute the number of decisions by failure rules, and at the end a summary. Thread-safe.
  *
  * <p>An outage lasts while at least one server of the store is marked down.
@@ -77,7 +77,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     return counters;
   }
 
-  /** Describes the failure rules: one for each limit with its own, and the general one. */
+  /** Describes the general failure rule, and each failure rule of a single limit. */
   private String rules() {
     StringJoiner rules = new StringJoiner("; ");
     new TreeMap<>(storage.onFailureByLimit())
@@ -194,7 +194,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
-  /** Does nothing: only the memory store, which has no outages, sends this. */
+  /** Does nothing: only the memory store reports spends here, and this store has no outages. */
   @Override
   public void spent(LimitName limit, Spent spends, long elapsedNanos) {}
 

@@ -37,7 +37,7 @@ import org.slf4j.event.Level;
  * Logs each reload of the limit files, and updates the metrics.
  *
  * @param overrides the file of overrides, which has separate metrics; null for a table or none
- * @param first receives each new limits before they are counted
+ * @param first receives the limits of each load before these limits are counted
  */
 record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limits> first)
     implements ReloadListener {
@@ -80,7 +80,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
     log.error("limits not loaded; the previous ones stay in force{}", list(problems));
   }
 
-  /** Counts an unexpected failure to read the files. The watcher has already logged the failure. */
+  /** Counts an unexpected failure to read the files, which the files' watcher has logged. */
   @Override
   public void broke(Instant at, Throwable failure) {
     OutOfMemory.report(failure);
@@ -128,7 +128,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
-      // True while the server starts.
+      // Only the first load, at startup, finds no earlier generation.
       boolean first = generations.state().active().hash().equals(Generations.NONE);
       boolean changed = !generations.state().active().hash().equals(hash);
       List<String> changes = changes(limits);
@@ -191,7 +191,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
               "sluice.generation.put.back",
               generations.of(Kind.LIMITS),
               files -> files.isPutBack() ? 1 : 0)
-          .description("1 if a rollback is in force, 0 if the files are")
+          .description("1 if a rollback is in force, 0 if the files are in force")
           .register(registry);
       registerMistakes("runtime", generations, all -> all.mistakesBeside().size(), registry);
     }
@@ -207,7 +207,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
     private static <T> void registerMistakes(
         String of, T counted, ToDoubleFunction<T> mistakes, MeterRegistry registry) {
       Gauge.builder("sluice.generation.mistakes", counted, mistakes)
-          .description("Mistakes in the offered files, and in saved overrides and penalties")
+          .description("Mistakes in the files read last, and in saved overrides and penalties")
           .tag("files", of)
           .register(registry);
     }
@@ -223,7 +223,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
               "sluice.generation.age.seconds",
               files,
               watched -> secondsSince(since.apply(watched.state())))
-          .description("Age of the active and of the offered generation of files")
+          .description("Age of the generation in force, and of the generation read last")
           .tag("files", kind.word())
           .tag("generation", which)
           .register(registry);

@@ -48,7 +48,7 @@ public record ServerConfig(
   /**
    * Checks the settings.
    *
-   * @throws InsecureException if a door would listen beyond loopback without TLS or without access
+   * @throws InsecureException if a port would listen beyond loopback without TLS or without access
    *     control, unless {@link Doors#plaintext} or {@link Doors#open} allows this
    * @throws IllegalArgumentException if both a table and a file would save overrides
    */
@@ -117,10 +117,10 @@ public record ServerConfig(
    * @param resp the address for Redis clients, port 0 for any free port; null for none
    * @param grpc a second address for Envoy's rate limit protocol, in addition to the HTTP port;
    *     port 0 for any free port, null for none
-   * @param tls the certificate, its key, and the authorities of clients, for all doors; null for no
+   * @param tls the certificate, its key, and the authorities of clients, for all ports; null for no
    *     TLS
-   * @param plaintext whether doors may listen beyond loopback without TLS
-   * @param open whether doors may listen beyond loopback without access control; then clients
+   * @param plaintext whether ports may listen beyond loopback without TLS
+   * @param open whether ports may listen beyond loopback without access control; then clients
    *     beyond loopback cannot call operations of the role {@code admin}
    */
   public record Doors(
@@ -137,7 +137,7 @@ public record ServerConfig(
     }
 
     /**
-     * Requires TLS and access control if a door listens beyond loopback.
+     * Requires TLS and access control if a port listens beyond loopback.
      *
      * @throws InsecureException if TLS or access control is missing, unless {@link #plaintext} or
      *     {@link #open} allows this
@@ -155,7 +155,7 @@ public record ServerConfig(
       }
     }
 
-    /** Whether every caller can be {@code admin}: by its role, or as all doors are loopback. */
+    /** Whether every caller can be {@code admin}: by role, or since all ports are on loopback. */
     boolean adminsAnywhere(Control control) {
       return controlsAccess(control) || exposed() == null;
     }
@@ -164,7 +164,7 @@ public record ServerConfig(
       return control.tokens() != null || (tls != null && tls.requiresClientCertificates());
     }
 
-    /** Returns the address of a door beyond loopback, null if there is none. */
+    /** Returns the address of a port beyond loopback, null if there is none. */
     private @Nullable InetSocketAddress exposed() {
       return Stream.of(http.address(), resp, grpc)
           .filter(address -> address != null && !isLoopback(address))
@@ -197,7 +197,7 @@ public record ServerConfig(
       origins = Set.copyOf(origins);
     }
 
-    /** Returns a door without host names, origins, trusted proxies and request log. */
+    /** Returns an HTTP port without host names, origins, trusted proxies and request log. */
     public static Http on(InetSocketAddress address) {
       return new Http(address, ClientAddress.direct(), Set.of(), Set.of(), false);
     }
@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns sources with only files; a limit without a default is refused. */
+    /** Returns sources of limits that are only in files; a limit without a default is refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
@@ -235,7 +235,7 @@ public record ServerConfig(
   /**
    * The limit files. Without limit files, the service uses sample limits.
    *
-   * @param limits the defaults, null for none
+   * @param limits the file with the default quotas, null for no file
    * @param names the limit names, null for the bundled names
    * @param rules the rules, null for none; rules need a file of limits
    * @param onRequest whether changed files are applied only when a reload is requested; otherwise
@@ -250,7 +250,7 @@ public record ServerConfig(
 
     public static final Files NONE = new Files(null, null, null, null);
 
-    /** Returns files whose changes apply at once. */
+    /** Returns a set of files whose changes the server applies without a reload request. */
     public Files(
         @Nullable Path limits,
         @Nullable Path overrides,
@@ -271,7 +271,7 @@ public record ServerConfig(
     }
   }
 
-  /** A table of overrides, which precede the file's, and how often it is read. */
+  /** A table of overrides, which take precedence over a file's, and how often it is read. */
   public record Table(DataSource database, Duration every) {
 
     public Table {
@@ -286,8 +286,8 @@ public record ServerConfig(
    * @param onFailureByLimit the failure rules of single limits, by limit name
    * @param localAtLeast the smallest number of servers that {@link FailureRule#localAuto} divides a
    *     limit by, at least 1
-   * @param readyWithoutStore whether a server that can decide without its store reports that it is
-   *     ready before the store has answered once
+   * @param readyWithoutStore whether a server that can decide without its store is ready before the
+   *     store has answered once
    */
   public record Storage(
       StoreAccess store,
@@ -341,7 +341,7 @@ public record ServerConfig(
   }
 
   /**
-   * Access control, the audit log, and the place that saves changes at run time.
+   * Access control, the audit log, and where changes at run time are saved.
    *
    * @param tokens the tokens file, null for no access control
    * @param auditLog the file of the audit log, "-" for standard error, null for none
@@ -421,7 +421,7 @@ public record ServerConfig(
                   address,
                   both(
                       lacksTls ? "nothing would be encrypted" : "",
-                      lacksControl ? "everybody who reaches it could spend" : "",
+                      lacksControl ? "everybody who reaches the port could spend" : "",
                       " and "),
                   both(
                       lacksTls

@@ -80,10 +80,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * A running server with all its parts: limits, overrides, buckets, meters and doors.
+ * A running server with all its parts: limits, overrides, buckets, meters and ports.
  *
  * <p>Parts are closed in the reverse order of their start, even if the start fails. Thread-safe.
- * {@link #start} blocks until the last door is open; {@link #close} blocks until the last response
+ * {@link #start} blocks until the last port is open; {@link #close} blocks until the last response
  * was sent.
  */
 public final class Service implements AutoCloseable {
@@ -111,7 +111,7 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Starts a service. Does not wait for a store or a database on a network.
+   * Starts a service, without waiting for a store or a database on a network.
    *
    * @throws ConfigException if a setting cannot be used, such as the store's address or the
    *     snapshot
@@ -213,10 +213,10 @@ public final class Service implements AutoCloseable {
     started.add(history::close);
     ConnectionBudget traffic = ConnectionBudget.usual();
     Gauge.builder("sluice.connections", traffic, ConnectionBudget::connections)
-        .description("Connections of clients, over all doors")
+        .description("Connections of clients on all ports")
         .register(meters);
     Gauge.builder("sluice.connections.max", traffic, ConnectionBudget::maxConnections)
-        .description("The most connections of clients, over all doors")
+        .description("The most connections of clients on all ports")
         .register(meters);
     Door.DoorContext room =
         new Door.DoorContext(
@@ -257,7 +257,7 @@ public final class Service implements AutoCloseable {
         .ifPresent(
             list -> {
               Gauge.builder("sluice.servers", fleet, Fleet::size)
-                  .description("Servers that share each limit with local:auto; 0 before a count")
+                  .description("Servers that share each limit with local:auto; 0 until counted")
                   .register(meters);
               Gauge.builder("sluice.servers.age.seconds", fleet, Fleet::ageSeconds)
                   .description("Time since the servers in the store were last counted")
@@ -274,8 +274,9 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Returns a check that passes after the store has answered once. Before the first answer, the
-   * store's address can be wrong; then each server would enforce the limits alone.
+   * Returns a check that passes after the store has answered once. Until the store has answered
+   * once, its address can be wrong; with a wrong address, each server would enforce the limits
+   * alone.
    */
   private static Runnable onceReached(BucketStore store) {
     AtomicBoolean reached = new AtomicBoolean();
@@ -295,8 +296,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether each failure rule allows requests or decides locally. Otherwise this server reports
-   * that it is not ready during an outage.
+   * Whether each failure rule allows requests or decides locally. With another failure rule, this
+   * server reports that it is not ready during an outage.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -353,7 +354,7 @@ public final class Service implements AutoCloseable {
     }
   }
 
-  /** Returns all doors; the HTTP door is the first. */
+  /** Returns a {@link Door} for each port of the server; the HTTP port is the first. */
   private static List<Door> doors(
       ServerConfig.Doors settings, MetricsPart metrics, StatsPart stats) {
     List<Door> doors = new ArrayList<>();
@@ -367,7 +368,7 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  /** Returns the store's address for the page; only the scheme if everybody can read it. */
+  /** Returns the store's address for the page; only the scheme if everybody can read the page. */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
     int schemeEnd = address.indexOf("://");
@@ -426,12 +427,12 @@ public final class Service implements AutoCloseable {
     return limiter.build();
   }
 
-  /** Returns the addresses with their actual ports: HTTP, the Redis protocol, gRPC. */
+  /** Returns the addresses with their actual port numbers, in the order HTTP, Redis, gRPC. */
   public List<InetSocketAddress> addresses() {
     return doors.addresses();
   }
 
-  /** Reads all files now, and applies kinds without mistakes; returns whether all were. */
+  /** Reads all files, applies each kind without mistakes, and returns whether all were applied. */
   @CanIgnoreReturnValue
   public boolean reload() {
     boolean applied = generations.reload();
@@ -439,7 +440,7 @@ public final class Service implements AutoCloseable {
     return applied;
   }
 
-  /** Pings the store. Blocks for a round trip. */
+  /** Pings the store. Blocks for one round trip to the store. */
   public void ping() {
     store.ping();
   }
@@ -449,7 +450,7 @@ public final class Service implements AutoCloseable {
     return traffic.farewell();
   }
 
-  /** Stops without losing a request: first the doors, then the other parts. */
+  /** Stops the server without losing a request: first the ports, then the other parts. */
   @Override
   public void close() {
     started.close();
@@ -457,8 +458,8 @@ public final class Service implements AutoCloseable {
 
   /**
    * A stack of started parts. Closing the stack stops the parts in the reverse order of their
-   * start, even if a part fails to stop. An interrupt stops waiting for the current part, and is
-   * cleared before the next part: a part could not write its snapshot on an interrupted thread.
+   * start, even if a part fails to stop. An interrupt ends the wait for the current part, and is
+   * cleared before the next part, since no part can write a snapshot on an interrupted thread.
    * Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
@@ -517,7 +518,7 @@ public final class Service implements AutoCloseable {
           : AuditLog.to(lines("audit-log", target, AuditLog.KIND, meters));
     }
 
-    /** Starts the log of denials; null for none. */
+    /** Starts the denial log; returns null if the server has none. */
     static @Nullable DenialLog denialLog(
         ServerConfig config, MeterRegistry meters, ShutdownStack started) {
       DenialLogFile file = config.telemetry().denialLog();
@@ -549,15 +550,16 @@ public final class Service implements AutoCloseable {
       }
     }
 
-    /** Returns why a file cannot be written; some messages are just a path. */
+    /** Returns why a file cannot be written; some messages of the JDK are just a path. */
     private static String reason(IOException e) {
       return e instanceof FileSystemException ? e.toString() : String.valueOf(e.getMessage());
     }
   }
 
   /**
-   * Runs a check at most twice a second. Concurrent callers share one check. A caller within 0.5 s
-   * after a check gets its outcome. Thread-safe; blocks as long as the check does.
+   * Runs a check at most twice a second. Concurrent callers share one run of the check. A caller
+   * within 0.5 s after the end of a check gets the outcome of this check. Thread-safe; blocks until
+   * the check ends.
    */
   static final class RecentCheck implements Runnable {
 
@@ -568,7 +570,7 @@ public final class Service implements AutoCloseable {
     private final AtomicReference<@Nullable CompletableFuture<Checked>> last =
         new AtomicReference<>();
 
-    /** The time and the outcome of a check. */
+    /** The time and the outcome of a readiness check. */
     private record Checked(long at, @Nullable RuntimeException failure) {}
 
     RecentCheck(Runnable check, LongSupplier nanoTime) {

@@ -179,7 +179,7 @@ public final class StoreAccess {
      *
      * @throws IllegalArgumentException if the kind of store is unknown, or the address has a
      *     mistake; the message names the known kinds
-     * @throws StoreException if a database answers that it cannot hold the buckets
+     * @throws StoreException if a database replies that it cannot store the buckets
      */
     public static BucketStore open(StoreAccess access, BucketStore.Observer observer) {
       return switch (kind(access)) {
@@ -205,7 +205,8 @@ public final class StoreAccess {
      * Opens a store for a single operation of a new process. The default time-out is long enough
      * for a cold start.
      *
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
+     * @throws IllegalArgumentException under the conditions of {@link #open(StoreAccess,
+     *     BucketStore.Observer)}
      */
     public static BucketStore openForOneAct(StoreAccess access) {
       return switch (kind(access)) {
@@ -220,7 +221,8 @@ public final class StoreAccess {
      * Opens a store that uses a given clock, for replays, with the time-out of {@link
      * #openForOneAct}. For the memory store, the clock may go back by {@link #REPLAY_STEPS_BACK}.
      *
-     * @throws IllegalArgumentException as {@link #open(StoreAccess, BucketStore.Observer)}
+     * @throws IllegalArgumentException under the conditions of {@link #open(StoreAccess,
+     *     BucketStore.Observer)}
      */
     public static BucketStore open(StoreAccess access, TimeSource time) {
       return switch (kind(access)) {
@@ -298,7 +300,7 @@ public final class StoreAccess {
       }
     }
 
-    /** Returns the statements of {@link #create}, for the database's client. */
+    /** Returns the SQL statements that {@link #create} executes, for the database's client. */
     public static String statements(StoreAccess access, @Nullable String role) {
       return switch (kind(access)) {
         case POSTGRES -> access.postgres().statements(role);
@@ -344,7 +346,7 @@ public final class StoreAccess {
     }
   }
 
-  /** Numbers servers in metrics, which everybody can read; the log has their addresses. */
+  /** Numbers servers in the metrics, which everybody can read; only the log has addresses. */
   static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);

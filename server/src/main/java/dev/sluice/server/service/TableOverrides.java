@@ -34,7 +34,7 @@ final class TableOverrides {
   private volatile @Nullable RuntimeLimits runtime;
   private final AtomicLong failedReads = new AtomicLong();
 
-  /** Makes limits; the table's overrides are added later. */
+  /** Makes the limits from the files; the table's overrides are added later. */
   TableOverrides(@Nullable Table table, CurrentLimits files) {
     this.table = table;
     this.files = files;
@@ -75,7 +75,7 @@ final class TableOverrides {
     }
   }
 
-  /** Starts reading the table, if there is one, and counting failed reads. */
+  /** Starts to read the overrides table, if there is one, and to count failed reads. */
   void start(LimiterMetrics metrics, MeterRegistry registry) {
     RuntimeLimits over = runtime;
     if (over != null) {

@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. One
- * more line reports how many denials were left out. Thread-safe; never blocks.
+ * more line for each second reports how many denials were left out. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
@@ -51,7 +51,7 @@ public final class DenialLog implements AutoCloseable {
     return started;
   }
 
-  /** The limit that denied; without it, the rule that matched, if any. */
+  /** The limit that denied the request; if no limit denied it, the rule that matched, if any. */
   private record Source(@Nullable String limit, @Nullable String rule) {
 
     static Source of(Denial denial) {
@@ -89,7 +89,7 @@ public final class DenialLog implements AutoCloseable {
     }
   }
 
-  /** Logs how many denials were left out, and writes the queued lines. Blocks up to ten seconds. */
+  /** Logs how many denials were left out, and writes the queued lines, for up to ten seconds. */
   @Override
   public void close() {
     clock.shutdownNow();

@@ -24,18 +24,17 @@ import org.jspecify.annotations.Nullable;
  * Receives denials from all protocols of the server, writes them to the {@linkplain DenialLog
  * denial log}, and keeps the last denials of each id.
  *
- * <p>The code of each protocol reports its denials, since only this code knows the request. One
- * exception is {@link #spent}: the Redis protocol decides many spends at a time, and the limiter
- * reports their denials. The limiter also reports all allowed spends. From a sample of these
- * spends, this class finds the ids that are charged most, for the first {@link
- * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
- * Thread-safe; never blocks.
+ * <p>The code of each protocol reports its denials, since only this code knows the request. Only
+ * the denials of {@link #spent} come from the limiter, since the Redis protocol decides many spends
+ * at a time. The limiter also reports all allowed spends. From a sample of the allowed spends, this
+ * class finds the ids that are charged most, for the first {@link TopDenied#MOST_LIMITS} limits.
+ * Shadow trials and checks are ignored, since they deny no request. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** One of this number of allowed spends is part of the sample. */
+  /** One allowed spend in this number becomes a part of the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
@@ -58,7 +57,7 @@ public final class Denials implements LimiterObserver {
     return NONE;
   }
 
-  /** Returns a receiver that writes denials to {@code log}, unless it is null. */
+  /** Returns a receiver that writes denials to {@code log}, unless {@code log} is null. */
   public static Denials to(@Nullable DenialLog log, boolean keepsLast) {
     return log == null && !keepsLast ? NONE : new Denials(log, keepsLast);
   }
@@ -73,14 +72,14 @@ public final class Denials implements LimiterObserver {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /** Passes on the limit and the canonical id of each id that was charged most. */
+  /** Calls {@code each} with the limit and the canonical id of each most charged id. */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
     }
   }
 
-  /** Passes on the limit and the canonical id of each id that was denied recently. */
+  /** Calls {@code each} with the limit and the canonical id of each id that was denied recently. */
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
@@ -103,7 +102,7 @@ public final class Denials implements LimiterObserver {
   /**
    * A denied request, as the code of its protocol knows it.
    *
-   * @param door {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
+   * @param door the protocol, as {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
    * @param path the request's path without the query, null if the path is unknown
    * @param rule the file and line of the rule that matched, null for none
    */
@@ -135,7 +134,7 @@ public final class Denials implements LimiterObserver {
 
     private static final DeniedRequest RESP = at("resp");
 
-    /** Returns a denied request of which only the protocol is known. */
+    /** Returns a denied request for which only the protocol is known. */
     public static DeniedRequest at(String door) {
       return new DeniedRequest(door, null, null, null);
     }
@@ -147,7 +146,8 @@ public final class Denials implements LimiterObserver {
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
    * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
-   * @param decidedBy {@code store}, the word of a failure rule, {@code rule} or {@code request}
+   * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
+   *     rule's word
    * @param penalized whether a penalty made the bucket count as empty
    */
   public record Denial(
@@ -204,7 +204,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** Reports a cost above the burst; the transaction's own cost is ignored. */
+  /** Reports a denial because {@code cost}, not the transaction's cost, exceeds the burst. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(
@@ -270,7 +270,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** The last denials of each id; the id whose last denial is oldest is removed. Thread-safe. */
+  /** The last denials of each id; evicts the id whose last denial is oldest. Thread-safe. */
   static final class LastDenials {
 
     static final int MOST_OF_ONE = 10;

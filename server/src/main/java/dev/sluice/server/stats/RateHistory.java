@@ -97,7 +97,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second. The second's counts are the increase of the metrics since the last call. */
+  /** Ends a second. The counts of a second are the increase of the metrics since the last call. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -139,7 +139,8 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the limits for which a failure rule decided within the last minute, each with the time
-   * since when failure rules have decided. A pause of less than a minute does not reset this time.
+   * since when failure rules have decided. If failure rules decide nothing for less than a minute,
+   * the limit's time stays the same.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -204,8 +205,8 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the sums of the counts over the last {@code steps} steps. The newest step has not
-   * ended.
+   * Returns the sums of the counts over the last {@code steps} steps. The sums include the newest
+   * step, which has not ended.
    *
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
    */
@@ -248,7 +249,7 @@ public final class RateHistory implements AutoCloseable {
     clock.shutdownNow();
   }
 
-  /** The counts of one outcome of one limit. Guarded by the lock of the {@link RateHistory}. */
+  /** The counts of one outcome of one limit, guarded by the lock of the {@link RateHistory}. */
   private static final class Series {
     private final SpendOutcome outcome;
     private int @Nullable [] ring; // null until the outcome occurs

@@ -32,7 +32,7 @@ public final class TopDenied implements LimiterObserver {
   /** The length of a counting window. */
   public static final Duration WINDOW = Duration.ofMinutes(5);
 
-  /** How many ids {@link #top} returns for a limit at most. */
+  /** The most ids that {@link #top} returns for one limit. */
   public static final int SHOWN = 20;
 
   /** The most limits whose ids are counted: those limits that deny first after the startup. */
@@ -82,7 +82,7 @@ public final class TopDenied implements LimiterObserver {
         : byLimit.get(limit);
   }
 
-  /** Returns the ids denied most by limit, the most denied first; only limits with denials. */
+  /** Returns the most denied ids of each limit that denies, the most denied id first. */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
     byLimit.forEach(

@@ -81,7 +81,7 @@ public final class PemKey {
       try {
         return key(algorithm, der);
       } catch (GeneralSecurityException e) {
-        // The key can be for another algorithm.
+        // The key is not for this algorithm; the loop tries the next algorithm.
       }
     }
     throw new InvalidKeyException(

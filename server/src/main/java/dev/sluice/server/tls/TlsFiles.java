@@ -155,8 +155,8 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
   }
 
   /**
-   * Returns the authorities whose certificates are valid now. Reports a warning for each other
-   * authority, or a mistake if no authority is valid.
+   * Returns the authorities whose certificates are valid now. Reports a warning for each authority
+   * that is not valid now, or a mistake if no authority is valid.
    */
   private List<X509Certificate> authorities(Path file, byte[] pem, Reports reports) {
     Instant now = clock.instant();
@@ -327,7 +327,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       this.told = clock.instant();
     }
 
-    /** Starts an hourly check; {@code lasting} wraps the task so that no exception ends it. */
+    /** Starts an hourly check of the certificate; {@code lasting} makes it survive exceptions. */
     public static EndOfCertificate watch(
         TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
       EndOfCertificate watch =
@@ -337,7 +337,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       return watch;
     }
 
-    /** Logs a warning if the next warning is due. */
+    /** Logs a warning about the certificate's end if a warning is due. */
     synchronized void look() {
       Instant now = clock.instant();
       if (!current.get().end().equals(end)) { // loading the new certificate has logged a warning
@@ -354,7 +354,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       }
     }
 
-    /** Returns the warning for a certificate that ends soon or has ended; otherwise null. */
+    /** Returns the warning for a certificate that expires soon or has expired; otherwise null. */
     static @Nullable String warning(Instant end, Instant now) {
       if (now.isAfter(end)) {
         return "this certificate ended at %s; replace it".formatted(end);

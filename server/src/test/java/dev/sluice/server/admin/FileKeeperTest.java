@@ -97,7 +97,7 @@ class FileKeeperTest {
       assertThat(held.isValid()).isTrue();
       assertThatThrownBy(() -> keeper.put(Setting.OVERRIDE, override("a1"), NAMES))
           .isInstanceOf(KeepException.class)
-          .hasMessageContaining("another server has been changing it for 5 s")
+          .hasMessageContaining("another server has been changing the file for 5 s")
           .hasMessageContaining("nothing was changed");
     }
     assertThat(keeper.load(NAMES).overrides()).isEmpty();

@@ -243,7 +243,7 @@ final class AttacksTest {
         client.send(RawClient.frame(RawClient.DATA, 0, stream, new byte[15_000]));
       }
       String headers = new String(client.frame(RawClient.HEADERS), StandardCharsets.ISO_8859_1);
-      assertThat(headers).contains("grpc-status", "no room for the body");
+      assertThat(headers).contains("grpc-status", "no memory for the body");
     }
   }
 

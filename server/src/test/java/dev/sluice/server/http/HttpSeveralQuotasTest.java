@@ -152,7 +152,7 @@ final class HttpSeveralQuotasTest {
         "[{'burst':1,'count':1}] | quotas[0].period | the field is missing",
         "[{'burst':1,'count':'1','period':'1s'}] | quotas[0].count | found a string",
         "[{'burst':1,'count':1,'period':'1s','id':'x'}] | quotas[0].id | unknown field",
-        "[{'burst':[],'count':1,'period':'1s'}] | quotas[0].burst | another kind of value",
+        "[{'burst':[],'count':1,'period':'1s'}] | quotas[0].burst | a value of the wrong type",
       })
   void override_withWrongQuotas_namesEach(String quotas, String field, String reason) {
     HttpResponse<String> answer = put("b", ("{'quotas':" + quotas + "}").replace('\'', '"'));
@@ -166,7 +166,7 @@ final class HttpSeveralQuotasTest {
     assertThat(put("b", "{\"burst\":3,\"quotas\":[\"1 per 1s\"]}").body())
         .contains("\"field\":\"burst\"", "either this field or quotas");
     assertThat(put("b", "{\"burst\":[3],\"count\":1,\"period\":\"1s\"}").body())
-        .contains("\"field\":\"burst\"", "another kind of value");
+        .contains("\"field\":\"burst\"", "a value of the wrong type");
   }
 
   @Test

@@ -32,7 +32,7 @@ final class TaskThreadsTest {
     assertThatThrownBy(() -> threads.execute(() -> ran.add("fourth")))
         .isInstanceOfSatisfying(
             RefusedException.class, e -> assertThat(e.status().code()).isEqualTo(503))
-        .hasMessage("no thread is free for this; try again in a second");
+        .hasMessage("all task threads are busy; try again in a second");
 
     goOn.countDown();
     threads.shutdown();

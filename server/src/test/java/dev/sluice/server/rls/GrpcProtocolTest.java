@@ -429,7 +429,7 @@ final class GrpcProtocolTest {
           .isEqualTo(
               bytes == 0
                   ? "the body is empty, expected one message"
-                  : "the request ends within a message");
+                  : "the request ends in the middle of a message");
     }
     assertServes();
   }

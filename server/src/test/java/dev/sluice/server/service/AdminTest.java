@@ -313,7 +313,7 @@ class AdminTest {
                 .body())
         .contains("\"field\":\"foo\"", "(and 4 more mistakes: see errors)")
         .contains("\"field\":\"burst\"", "\"field\":\"count\"", "\"field\":\"period\"")
-        .contains("{\"detail\":\"found another kind of value");
+        .contains("{\"detail\":\"found a value of the wrong type");
     assertThat(
             send(
                     "PUT",

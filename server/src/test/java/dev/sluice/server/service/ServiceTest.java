@@ -220,7 +220,7 @@ class ServiceTest {
             "0.0.0.0:0 is not loopback, and nothing would be encrypted and everybody");
     assertThatThrownBy(() -> Configs.of(grpc(open, encrypted, false)))
         .isInstanceOf(InsecureException.class)
-        .hasMessageContaining("everybody who reaches it could spend")
+        .hasMessageContaining("everybody who reaches the port could spend")
         .hasMessageContaining("--tls-client-ca FILE");
     TlsFiles optional = new TlsFiles(any, any, new ClientCertificates(any, false));
     assertThatThrownBy(() -> Configs.of(grpc(open, optional, false)))
