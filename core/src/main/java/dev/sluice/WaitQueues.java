@@ -309,12 +309,15 @@ final class WaitQueues {
     tell(come, isAlarm);
   }
 
-  /** Withdraws a caller's tokens if they have not refilled; returns whether they were withdrawn. */
+  /**
+   * Ends a caller's wait and tries to give the caller's tokens back, unless the tokens have
+   * refilled. Returns whether this call ended the wait.
+   */
   boolean giveUp(Turn turn) {
     return leave(turn, false);
   }
 
-  /** Withdraws a caller's tokens, even if the tokens have refilled. */
+  /** Ends a caller's wait and tries to give its tokens back, even if the tokens have refilled. */
   void leave(Turn turn) {
     leave(turn, true);
   }

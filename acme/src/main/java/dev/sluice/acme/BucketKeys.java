@@ -13,7 +13,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes bucket keys from typed parts, for programs that must find a bucket themselves, for example
- * in Redis. A transaction or an override made from the same parts uses the same bucket key.
+ * in Redis. Each key equals the bucket key of a transaction or an override that has the key's
+ * parts.
  *
  * <p>Immutable and thread-safe. A key part that is null, empty or 0 counts as missing. For a
  * missing or malformed part, a method throws an {@link InvalidIdException} that names the part.

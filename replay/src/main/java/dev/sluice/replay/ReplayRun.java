@@ -268,9 +268,9 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome;
-    // With rules, a request without charges is correct, since a rule can be unlimited. With counts,
-    // a request without charges lacks a value that a count needs. The replay fails if every request
-    // lacks a value that a count needs.
+    // With rules, a request without charges is correct, since a rule can be unlimited. With the
+    // option --count, a request without charges lacks a value that the id in --count needs. If
+    // every request lacks a value that the id in --count needs, the replay fails.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
     if (line.isElsewhere) {

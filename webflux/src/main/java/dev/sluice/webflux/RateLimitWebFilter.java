@@ -175,9 +175,9 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Settles an exchange when its response is committed. The status is not known earlier, because an
-   * exception becomes a response outside of all filters. If an exchange ends without a response,
-   * its tokens stay spent, since the result of the work is unknown.
+   * Settles an exchange when its response is committed. The status is unknown before the commit,
+   * because an exception becomes a response outside of all filters. If an exchange ends without a
+   * response, its tokens stay spent, since the result of the work is unknown.
    */
   private Mono<Void> settled(
       ServerWebExchange exchange, WebFilterChain chain, Admission admission) {

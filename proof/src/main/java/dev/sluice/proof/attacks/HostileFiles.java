@@ -168,7 +168,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS + SIGN_UPS);
         folder.write(RULES, rule("FailedLoginsPerIPAddress"));
         requireStatus(
-            CONFLICT, reload(server), "a reload with a rule for a limit without a default");
+            CONFLICT, reload(server), "a reload with a rule whose limit has no default quota");
         requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
         String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
         int status = server.ask("POST", "/v1/spend", body).statusCode();

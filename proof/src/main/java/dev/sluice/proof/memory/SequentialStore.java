@@ -26,7 +26,7 @@ final class SequentialStore {
   final long[] tatNanos;
   private final long[] writtenNanos; // by key, the time of the last TAT change
   private final long[] resetNanos; // by key, the latest time of a call that removed the bucket
-  // By key and TAT, the earliest time at which a later call can read the TAT.
+  // For each key, a map from each TAT to the first time at which the bucket had this TAT.
   private final List<Map<Long, Long>> metBy;
 
   SequentialStore(Setup setup) {

@@ -106,7 +106,7 @@ final class Killed implements ProductionReport.Drill {
 
   /**
    * Spends tokens of a running server until the server is killed. Computes how many spends the
-   * bucket must contain after the next start.
+   * server must still count in the bucket after the next start, at least and at most.
    */
   private void live(Server server, Folder folder, Path snapshot, boolean whileSaving)
       throws Exception {

@@ -55,7 +55,7 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final long FEW = 20;
   // The store's time-out is long, so that a delay of a busy machine does not count as an outage.
   private static final String STORE_TIMEOUT = "2s";
-  // the smallest number of requests for each undecided request, while Redis is reachable
+  // the number of requests among which at most one may be undecided while Redis is reachable
   private static final int MOST_UNDECIDED = 1_000;
 
   /**

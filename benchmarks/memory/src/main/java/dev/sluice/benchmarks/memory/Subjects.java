@@ -170,7 +170,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: only looks up the key in a map. */
+  /** An upper bound for a limiter's speed: only looks up the key in a map. */
   MAP_GET {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -184,7 +184,10 @@ enum Subjects {
       };
     }
   },
-  /** A bound: hashes the key without protection against attackers, and reads one cache line. */
+  /**
+   * An upper bound for a limiter's speed: hashes the key without protection against attackers, and
+   * reads one cache line.
+   */
   READ_A_LINE {
     @Override
     Spender make(int keys, long burst, Duration interval) {
@@ -194,9 +197,9 @@ enum Subjects {
     }
   },
   /**
-   * A bound: hashes the key as {@link #READ_A_LINE} does, reads the clock, and makes one
-   * compare-and-swap in the cache line. An exact limiter needs at least as many memory accesses per
-   * decision as this bound.
+   * An upper bound for a limiter's speed: hashes the key as {@link #READ_A_LINE} does, reads the
+   * clock, and makes one compare-and-swap in the cache line. An exact limiter needs at least as
+   * many memory accesses per decision as this bound.
    */
   CLOCK_AND_SWAP {
     @Override
@@ -208,9 +211,9 @@ enum Subjects {
     }
   },
   /**
-   * A bound for few keys, whose cache lines stay in the processor's cache. In addition to the work
-   * of {@link #CLOCK_AND_SWAP}, copies the id, checks its format, and hashes its bytes with a
-   * secret key.
+   * An upper bound for a limiter's speed with few keys, whose cache lines stay in the processor's
+   * cache. In addition to the work of {@link #CLOCK_AND_SWAP}, copies the id, checks its format,
+   * and hashes its bytes with a secret key.
    */
   HASH_AND_SWAP {
     @Override
@@ -230,7 +233,7 @@ enum Subjects {
       };
     }
   },
-  /** A bound: reads the clock once, in the same way as a decision. */
+  /** An upper bound for a limiter's speed: reads the clock once, in the same way as a decision. */
   READ_THE_CLOCK {
     @Override
     Spender make(int keys, long burst, Duration interval) {
