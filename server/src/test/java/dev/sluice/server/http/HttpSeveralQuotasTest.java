@@ -164,7 +164,7 @@ final class HttpSeveralQuotasTest {
   @Test
   void override_withBothForms_orAListWhereNoneBelongs_isRefused() {
     assertThat(put("b", "{\"burst\":3,\"quotas\":[\"1 per 1s\"]}").body())
-        .contains("\"field\":\"burst\"", "either this field or quotas");
+        .contains("\"field\":\"burst\"", "found this field and quotas, expected only one");
     assertThat(put("b", "{\"burst\":[3],\"count\":1,\"period\":\"1s\"}").body())
         .contains("\"field\":\"burst\"", "a value of the wrong type");
   }
