@@ -38,7 +38,7 @@ class BoundsDocTest {
   void docs_printTheBoundsOfTheCode() throws IOException {
     String all = number(SluiceServer.MAX_CONNECTIONS);
     String ofOne = number(SluiceServer.MAX_CONNECTIONS_PER_PEER);
-    row("connections, of all doors together", all, all);
+    row("connections of all protocols together", all, all);
     row("connections of one address", ofOne, ofOne);
     row(
         "first line of a request",
