@@ -55,7 +55,7 @@ class BoundsDocTest {
                 kib(RequestReader.MAX_ARGUMENT)));
     row("streams of one connection over HTTP/2", number(SluiceServer.MAX_STREAMS), "–");
     row(
-        "silence on a connection",
+        "idle time of a connection",
         seconds(SluiceServer.IDLE_TIMEOUT),
         seconds(RespServer.IDLE_TIMEOUT));
     row(
