@@ -111,7 +111,7 @@ final class RedisOptions {
   static final RedisOption<String> SENTINEL_USER =
       RedisOption.text()
           .rule((uri, user) -> requireSentinel(uri))
-          .optional("sentinelUser", "none", "user of the Sentinels");
+          .optional("sentinelUser", "none", "user name for the Sentinels");
 
   static final RedisOption<String> SENTINEL_PASSWORD =
       RedisOption.text()
@@ -119,9 +119,9 @@ final class RedisOptions {
           .optional(StoreUri.SENTINEL_PASSWORD, "none", "password of the Sentinels");
 
   static final RedisOption<List<String>> NAMES =
-      RedisOption.kind("one for each host", text -> List.of(text.split(",", -1)))
+      RedisOption.kind("one name per host", text -> List.of(text.split(",", -1)))
           .rule(RedisOptions::requireRing)
-          .optional("names", "addresses", "names of a ring's servers for placing keys");
+          .optional("names", "addresses", "names by which a ring chooses a key's server");
 
   /** Every option, in the order of the documentation. */
   static final List<RedisOption<?>> ALL =

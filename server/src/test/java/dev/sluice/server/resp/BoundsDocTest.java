@@ -38,7 +38,7 @@ class BoundsDocTest {
   void docs_printTheBoundsOfTheCode() throws IOException {
     String all = number(SluiceServer.MAX_CONNECTIONS);
     String ofOne = number(SluiceServer.MAX_CONNECTIONS_PER_PEER);
-    row("connections, of all doors together", all, all);
+    row("connections of all protocols together", all, all);
     row("connections of one address", ofOne, ofOne);
     row(
         "first line of a request",
@@ -55,7 +55,7 @@ class BoundsDocTest {
                 kib(RequestReader.MAX_ARGUMENT)));
     row("streams of one connection over HTTP/2", number(SluiceServer.MAX_STREAMS), "–");
     row(
-        "silence on a connection",
+        "idle time of a connection",
         seconds(SluiceServer.IDLE_TIMEOUT),
         seconds(RespServer.IDLE_TIMEOUT));
     row(

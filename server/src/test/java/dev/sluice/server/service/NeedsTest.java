@@ -159,7 +159,7 @@ class NeedsTest {
         .forEach(
             (name, need) -> byNeed.computeIfAbsent(need, other -> new ArrayList<>()).add(name));
     String table =
-        "| a caller needs | at these endpoints and commands |\n|---|---|\n"
+        "| necessary role | endpoints and commands |\n|---|---|\n"
             + byNeed.entrySet().stream()
                 .map(
                     row ->
