@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>A Redis server cannot announce that it will close a connection. A command that the server did
  * not read does not count as lost. The client infers from a command's send time whether the server
- * read the command. After SIGTERM, the server replies for one more second. After this second, the
- * server closes each connection within about another second.
+ * read the command. After SIGTERM, the server replies for one more second. After the server has
+ * stopped replying, it closes each connection within about a second.
  */
 public final class Spender {
 

@@ -35,8 +35,8 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // Whether the next failure may open the breaker: no probe could be scheduled when the breaker
-    // closed, or an answer may have ended the trial.
+    // Whether the next failure perhaps opens the circuit breaker, because no probe could be
+    // scheduled when the breaker closed, or because an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {

@@ -40,7 +40,7 @@ final class Calls {
   private final Set<String> givenUp = new HashSet<>(); // keys of buckets whose callers gave up
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key: the last moment
-  // by bucket key: how many calls had used the bucket when its only caller gave up
+  // by bucket key: how many calls on the bucket had begun when the bucket's only caller gave up
   private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
@@ -175,12 +175,12 @@ final class Calls {
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
-  /** Records that a caller that may have waited was admitted. */
+  /** Records that a caller was admitted, perhaps after a wait. */
   void waitPassed() {
     passed++;
   }
 
-  /** Records that a caller that may have waited gave up. */
+  /** Records that a caller gave up, perhaps after a wait. */
   void waitGivenUp() {
     gaveUpWaiting++;
   }

@@ -91,8 +91,8 @@ final class ConnectionJudge {
     }
 
     /**
-     * Checks the number of stages that wait for the connection. Each waiting call must occupy a
-     * slot of a queue, or must have timed out.
+     * Checks the number of completion stages that wait for the connection. Each waiting call must
+     * occupy a slot of a queue, or must have timed out.
      */
     void waits(int stages) {
       int calls = PLACES * queues() + allFailures - allFailedBefore;

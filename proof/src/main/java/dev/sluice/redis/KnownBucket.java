@@ -265,7 +265,7 @@ final class KnownBucket {
 
   // Tolerated errors
 
-  /** Records a decision by a clock that is {@code aheadNanos} ahead of the world's clock. */
+  /** Records a decision that used a clock {@code aheadNanos} ahead of the world's clock. */
   void decidedBy(long aheadNanos) {
     earliestClock = Math.min(earliestClock, aheadNanos);
     latestClock = Math.max(latestClock, aheadNanos);
@@ -332,8 +332,9 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether the recorded allowances explain an excess of tokens at a position. For an
-   * explained excess, reduces the allowances by the excess and adds a refund to the entries.
+   * Returns whether the recorded allowances explain an excess of tokens at a position in {@code
+   * entries}. If the allowances explain the excess, subtracts the excess from the allowances and
+   * adds a refund to the entries.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
@@ -350,8 +351,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // The refund's time is rounded down to a tick, since other entries can have the same clock
-    // time.
+    // The refund's time is rounded down to the resolution of the clock, since other entries can
+    // have the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;

@@ -793,7 +793,7 @@ final class Operation {
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call. Returns the start of this call if there was no such earlier call.
+   * call. If no earlier call could lower the TAT, returns the start of this call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);

@@ -25,8 +25,8 @@ import java.util.Set;
 
 /**
  * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
- * in three segments. The segments split already when they are small. The simulator calls the store
- * through its public API. Only the creation of the table and the check of the slots after a run use
+ * in three segments. Even small segments of the table split. The simulator calls the store through
+ * its public API. Only the creation of the table and the check of the slots after a run use
  * package-private classes.
  */
 public final class InstrumentedTable implements InstrumentedStore {

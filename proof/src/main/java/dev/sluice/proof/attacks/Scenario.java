@@ -116,13 +116,13 @@ enum Scenario {
       return HostileFiles.link(launch);
     }
   },
-  NO_DEFAULT("a rule that names a limit without a default") {
+  NO_DEFAULT("a rule whose limit has no default quota") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       return HostileFiles.noDefault(launch);
     }
   },
-  MARKS("reservations that are cancelled in turns, on few ids, and never denied") {
+  MARKS("reservations on few ids, which are never denied and always cancelled") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       return FullTables.marks(launch);

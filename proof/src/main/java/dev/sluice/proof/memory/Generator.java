@@ -36,9 +36,9 @@ final class Generator {
   }
 
   /**
-   * Returns a history without turns. The scheduler chooses the turns during the run. Half of the
-   * histories use only two or three kinds of operations, so that calls of these kinds often
-   * overlap. In each history, the clock moves at a different rate.
+   * Returns a history without turns (thread changes). The scheduler chooses the turns during the
+   * run. Half of the histories use only two or three kinds of operations, so that calls of these
+   * kinds often overlap. In each history, the clock moves at a different rate.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();

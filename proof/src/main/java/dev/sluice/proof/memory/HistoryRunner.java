@@ -181,8 +181,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the text of the violation without numbers and names. Two runs with equal texts are
-     * assumed to show the same fault.
+     * Returns the text of the violation without numbers and names. If two violations have equal
+     * texts, the simulator assumes that they show the same fault.
      */
     String kind() {
       return violation

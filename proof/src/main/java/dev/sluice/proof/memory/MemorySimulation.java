@@ -122,7 +122,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** Runs the history of a seed. The seed determines the calls and the turns. */
+  /** Runs the history of a seed, which determines the calls and the order of the threads. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

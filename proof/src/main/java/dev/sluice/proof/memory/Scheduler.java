@@ -69,9 +69,9 @@ final class Scheduler {
    * Runs the work of all strands until each has ended.
    *
    * @param works the work of each strand
-   * @param plan the policy for strands that yield; also the turns, if {@code chance} is null
-   * @param chance chooses the turns at random; null to use the turns of the plan
-   * @param given the probability of a turn at each step, if {@code chance} is not null
+   * @param plan the policy for yielding strands; also the thread changes, if {@code chance} is null
+   * @param chance chooses the thread changes at random; null to use the thread changes of the plan
+   * @param given the probability of a thread change at each step, if {@code chance} is not null
    * @param told receives a line for each change from one strand to another; null for no lines
    */
   void run(
@@ -196,7 +196,7 @@ final class Scheduler {
                 .formatted(
                     strand.number,
                     strand.doing,
-                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stopped at",
+                    strand.gaveWayAt > 0 ? "is not run again after waiting at" : "stopped at",
                     sites.name(strand.site)));
       }
     }
