@@ -260,7 +260,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    // Both maps contain a histogram for every operation.
+    // The maps successes and errors contain a histogram for every operation.
     Objects.requireNonNull((failure == null ? successes : errors).get(act))
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }

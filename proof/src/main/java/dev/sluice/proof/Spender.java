@@ -28,7 +28,7 @@ public final class Spender {
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   /**
-   * The server must read every command that is sent within this time after SIGTERM. The
+   * The time after SIGTERM in which the server must still read every command that is sent. The
    * documentation promises that the server reads commands for a whole second after SIGTERM.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

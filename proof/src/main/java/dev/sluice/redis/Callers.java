@@ -467,7 +467,7 @@ final class Callers {
   }
 
   /**
-   * Makes one of several reservations. If calls can overtake each other, the reservations are
+   * Makes one reservation of a series. If calls can overtake each other, the reservations are
    * cancelled in an order that differs from the order of the calls.
    *
    * @param number the number of this reservation, from 0

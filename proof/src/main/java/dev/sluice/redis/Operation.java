@@ -190,7 +190,7 @@ final class Operation {
     return isOfOneLimit && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
-  /** Returns whether no other call of this process used the first bucket at the same time. */
+  /** Returns whether this process made no overlapping call on this call's first bucket. */
   boolean isAlone() {
     String key = transactions.get(0).bucketKey();
     return calls.fleet.topology.masters() == 1

@@ -497,8 +497,8 @@ final class Reference {
    * Checks when a waiting caller is admitted: as soon as its last token has refilled, and not
    * earlier. A bucket refills the tokens of earlier callers first.
    *
-   * @param isWhole whether the servers' spends for all transactions are known; if not, the moment
-   *     of the last spend is unknown
+   * @param isWhole whether it is known when a server executed the spend of each transaction; if
+   *     not, the moment of the last spend is unknown
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
     long lastMoment = 0; // the caller waits only after the last server has answered

@@ -162,9 +162,9 @@ final class HostileFiles {
         requireStatus(OK, proxied(server), "a first sign-up");
         requireStatus(DENIED, proxied(server), "a second sign-up");
         folder.write(LIMITS, LOGINS);
-        requireStatus(CONFLICT, reload(server), "a reload without the default");
+        requireStatus(CONFLICT, reload(server), "a reload without the default quota");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, proxied(server), "a sign-up after the default was removed");
+        requireStatus(DENIED, proxied(server), "a sign-up after the default quota was removed");
         folder.write(LIMITS, LOGINS + SIGN_UPS);
         folder.write(RULES, rule("FailedLoginsPerIPAddress"));
         requireStatus(

@@ -31,7 +31,7 @@ enum Scenario {
           .formatted(ROUNDS, ROUNDS, answered);
     }
   },
-  WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
+  WEB_PAGES("requests to /v1/reset with a foreign Host or Origin, or with a path alias") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       try (Server server = launch.start()) {

@@ -294,12 +294,12 @@ enum Target {
   /** Returns valid requests, which the fuzzer changes at random. */
   abstract List<byte[]> samples();
 
-  /** Returns requests whose content is nested too deeply, by their descriptions. */
+  /** Returns requests whose content is nested too deeply; the map's keys describe the requests. */
   abstract Map<String, byte[]> tooDeep();
 
   /**
-   * Returns requests that are too long, or that declare a length that is too long, by their
-   * descriptions.
+   * Returns requests that are too long, or that declare a length that is too long; the map's keys
+   * describe the requests.
    */
   abstract Map<String, byte[]> tooLong();
 

@@ -89,7 +89,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // The error message is printed after this block.
+      // The code after the catch block prints the error message.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",

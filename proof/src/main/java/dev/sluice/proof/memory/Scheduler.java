@@ -319,7 +319,7 @@ final class Scheduler {
   private void tell(Strand me, String where) {
     if (story != null) {
       story.add(
-          "thread %s, %s: %s steps, until %s"
+          "thread %s, in %s, ran %s steps, until %s"
               .formatted(me.number, me.doing, steps - stepsAtChange, where));
       stepsAtChange = steps;
     }
