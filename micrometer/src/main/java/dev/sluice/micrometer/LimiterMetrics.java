@@ -64,8 +64,8 @@ import org.jspecify.annotations.Nullable;
 public final class LimiterMetrics implements LimiterObserver {
 
   /**
-   * The most limits with separate histograms. The histograms of a limit take 2 KB of heap and 36
-   * lines of each scrape.
+   * The largest number of limits that have separate histograms. The histograms of a limit take 2 KB
+   * of heap and 36 lines of each scrape.
    */
   static final int MOST_TIMED = 1_000;
 

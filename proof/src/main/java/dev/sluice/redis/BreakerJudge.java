@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that a process marks a server down after five outages in a row, or after the first failed
- * call of a trial, and never earlier. A trial begins when a probe has marked a server up. The check
- * compares a process's circuit breakers with the results of the process's calls. Not thread-safe.
+ * call of a trial, and never earlier. A trial (half-open) begins when a probe has marked a server
+ * up. The check compares a process's circuit breakers with the results of the process's calls. Not
+ * thread-safe.
  */
 final class BreakerJudge {
 
@@ -87,7 +88,7 @@ final class BreakerJudge {
     }
     calls.failures++;
     if (calls.onTrial && !calls.open) {
-      return "breaker: " + server + " is still up after the first call of its trial failed";
+      return "breaker: " + server + " is still up, though the first call after its probe failed";
     }
     calls.lastFailure = timing.nanoTime();
     calls.outages = result == Result.TIMED_OUT || refused ? calls.outages + 1 : 0;

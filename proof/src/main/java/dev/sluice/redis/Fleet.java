@@ -252,7 +252,7 @@ final class Fleet {
     return sentinelsBack;
   }
 
-  /** Returns whether {@code server} was replaced as master for the Sentinels {@code nanos} ago. */
+  /** Returns whether the Sentinels have reported {@code server} as replaced for {@code nanos}. */
   boolean replacedSince(SimulatedServer server, long nanos) {
     return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;
   }

@@ -324,8 +324,8 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether documented reasons explain an excess of tokens before a spend. Reduces the
-   * recorded allowances by an explained excess.
+   * Returns whether documented reasons explain an excess of tokens before a spend. Each reason can
+   * explain an excess only once.
    */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);

@@ -371,7 +371,7 @@ final class Reference {
    * Records a jump of the clock that a server's buckets use. The jump changes how many tokens have
    * refilled, so a refund can return too much or too little.
    *
-   * @param nanos the new time minus the old time
+   * @param nanos the clock's time after the jump minus its time before the jump
    */
   void clockChanged(SimulatedServer server, long nanos) {
     for (KnownBucket bucket : buckets.values()) {

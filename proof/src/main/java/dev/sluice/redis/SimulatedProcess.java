@@ -396,8 +396,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Sends calls to all servers that the final checks use. Calls on a silent connection time out, so
-   * that the store replaces the connection.
+   * Calls each server that the final checks use. Calls on a silent connection time out, so that the
+   * store replaces the connection.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);

@@ -47,7 +47,7 @@ public final class InstrumentedTable implements InstrumentedStore {
   /**
    * Creates an empty store.
    *
-   * @param setup contains the largest number of buckets and the burst
+   * @param setup the settings, such as the largest number of buckets and the burst
    * @param clock the clock of the store
    */
   public InstrumentedTable(Setup setup, Clock clock) {
@@ -166,7 +166,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         : notRestored();
   }
 
-  /** Restores a snapshot. Returns how the result differs from the table; empty if equal. */
+  /** Returns how a table restored from a snapshot differs from the original; empty if equal. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();

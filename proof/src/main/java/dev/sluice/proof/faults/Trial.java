@@ -344,7 +344,7 @@ enum Trial {
 
   abstract String seen() throws Exception;
 
-  /** Crashes PostgreSQL several times. Returns the largest losses. */
+  /** Crashes PostgreSQL several times. Returns how many grants a crash undid at most. */
   private static String undone(int callers, int pauseMillis) throws Exception {
     long granted = 0;
     long undone = 0;

@@ -36,7 +36,7 @@ final class Generator {
   }
 
   /**
-   * Returns a history without turns (thread changes). The scheduler chooses the turns during the
+   * Returns a history without thread changes. The scheduler chooses the thread changes during the
    * run. Half of the histories use only two or three kinds of operations, so that calls of these
    * kinds often overlap. In each history, the clock moves at a different rate.
    */
