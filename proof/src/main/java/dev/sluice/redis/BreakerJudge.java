@@ -97,7 +97,7 @@ final class BreakerJudge {
         : null;
   }
 
-  /** Returns the time since the first of the latest failed calls, 0 after an answered call. */
+  /** Returns how long all calls have failed; 0 if the last call was answered. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;

@@ -120,7 +120,7 @@ final class Callers {
 
   /**
    * Runs an action when a {@link CompletionStage} ends. Reports an exception of the action as a
-   * violation, because the stage would hide the exception.
+   * violation, because the {@code CompletionStage} would hide the exception.
    */
   private <T> void onEnd(
       Operation operation,

@@ -215,7 +215,7 @@ final class Calls {
     return !givingBack.isEmpty();
   }
 
-  /** Returns the number of calls begun so far that return tokens. */
+  /** Returns how many calls that return tokens have begun so far. */
   long begunGivingBack() {
     return begunGivingBack;
   }
@@ -286,7 +286,7 @@ final class Calls {
     return asked.keySet();
   }
 
-  /** Returns the number of calls begun so far on a bucket. */
+  /** Returns how many calls on a bucket have begun so far. */
   int countOf(String bucketKey) {
     return asked.getOrDefault(bucketKey, 0);
   }

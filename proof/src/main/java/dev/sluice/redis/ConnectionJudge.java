@@ -18,7 +18,7 @@ final class ConnectionJudge {
   private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
   /**
-   * The largest number of dependent stages that can wait for a connection without belonging to a
+   * The largest number of completion stages that can wait for a connection without belonging to a
    * call, for example stages of probes.
    */
   private static final int FEW = 9;

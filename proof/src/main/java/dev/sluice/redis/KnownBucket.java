@@ -332,9 +332,9 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether the recorded allowances explain an excess of tokens at a position in {@code
-   * entries}. If the allowances explain the excess, subtracts the excess from the allowances and
-   * adds a refund to the entries.
+   * Returns whether the allowances (documented reasons) explain an excess of tokens at a position
+   * in {@code entries}. An explained excess is subtracted from the allowances, and recorded as a
+   * refund.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;

@@ -68,7 +68,7 @@ final class KnownLines {
     underWay.merge(bucketKey, -1, Integer::sum);
   }
 
-  /** Records that another event than a spend or a wait may change a bucket's TAT. */
+  /** Records that an event other than a spend or a wait may change a bucket's TAT. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
     fixed.add(Insides.entryOf(bucketKey));

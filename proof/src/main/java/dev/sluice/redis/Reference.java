@@ -779,7 +779,7 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a refund or cancellation failed, which can still arrive at the server. */
+  /** Records a failed refund or cancellation, whose call can still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }

@@ -92,7 +92,7 @@ final class HostileFiles {
         awaitLog(server, "the default of SignUpsPerIPAddress was removed");
         int status = signUp(server).statusCode();
         BrokenPromise.unless(
-            status / 100 == 4, "unexpected response to a sign-up without a limit: %s", status);
+            status / 100 == 4, "unexpected response after the limit was removed: %s", status);
       }
       folder.append(LIMITS, SIGN_UPS);
       try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {

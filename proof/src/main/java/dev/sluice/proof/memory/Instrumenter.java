@@ -35,8 +35,8 @@ import org.objectweb.asm.Type;
  */
 
 /**
- * Inserts a call of {@link Steps} before each shared access of a class. Only one thread can use an
- * instrumenter.
+ * Inserts a call of {@link Steps} before each access of a class to shared memory. Only one thread
+ * can use an instrumenter.
  */
 final class Instrumenter {
 
