@@ -137,7 +137,7 @@ final class Callers {
         });
   }
 
-  /** Runs a blocking call. The operation records any exception. */
+  /** Runs a blocking call. The {@link Operation} records an exception of the call. */
   private void blocking(Operation operation, Runnable call) {
     try {
       call.run();

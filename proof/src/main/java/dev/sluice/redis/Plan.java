@@ -24,7 +24,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
   static final String TIMEOUT = "timeoutMillis"; // 0: the default time-out
-  // if 1, the run continues after the steps until the processes no longer track any call
+  // if the value is 1, the run continues after the steps until no process tracks any call
   static final String LINGERS = "lingers";
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // number of buckets that stay empty

@@ -62,7 +62,7 @@ final class Reference {
   private @Nullable Fleet fleet;
 
   /**
-   * Creates a reference without any charge.
+   * Creates a reference that has not recorded any charge.
    *
    * @param conditions the events that can happen in the world
    * @param afterwardsNanos the longest time between a call and a call that it causes, such as the

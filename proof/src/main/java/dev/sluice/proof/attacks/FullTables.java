@@ -85,7 +85,7 @@ final class FullTables {
       requireDecided(client, "192.0.2.250");
       return String.format(
           Locale.ROOT,
-          "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still decide",
+          "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still worked",
           rounds,
           100 * share);
     }

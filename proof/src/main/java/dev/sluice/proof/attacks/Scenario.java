@@ -78,7 +78,7 @@ enum Scenario {
         if (lines > MOST_FIFO_LINES) {
           throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
         }
-        return "the server continued to decide, with %s log lines; it stopped within %s ms"
+        return "the server continued to decide requests, with %s log lines; it stopped within %s ms"
             .formatted(lines, tookMillis);
       }
     }

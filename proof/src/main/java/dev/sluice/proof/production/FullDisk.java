@@ -21,10 +21,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The
- * promise: The server continues to decide. A metric and one log line report each failed write of
- * the snapshot, the audit log and the overrides. A change that cannot be saved is rejected with 503
- * and has no effect. When the disk has free space, saving works again, and no temporary files
- * remain.
+ * promise: The server continues to decide requests. A metric and one log line report each failed
+ * write of the snapshot, the audit log and the overrides. A change that cannot be saved is rejected
+ * with 503 and has no effect. When the disk has free space, saving works again, and no temporary
+ * files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
