@@ -19,7 +19,8 @@ import java.util.Set;
  * }</pre>
  *
  * <p>Token counts are read only from the objects in which a provider reports them. The text and the
- * tool calls that a model writes therefore cannot change the result. Not thread-safe; never blocks.
+ * tool calls that a model writes therefore cannot change the token counts. Not thread-safe; never
+ * blocks.
  */
 public final class ModelUsage {
 
