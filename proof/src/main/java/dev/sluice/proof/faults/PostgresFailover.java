@@ -57,10 +57,7 @@ record PostgresFailover(
     private final EmbeddedPostgres replica;
     private final Proxy between;
 
-    /**
-     * Creates the tables on the primary, copies the folder of the stopped primary, and starts both
-     * servers.
-     */
+    /** Creates the tables on the primary, copies the stopped primary, and starts both servers. */
     Pair(Durability durability, boolean synchronous)
         throws IOException, SQLException, InterruptedException {
       Path of = folder.path().resolve("primary");
