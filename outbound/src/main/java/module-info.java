@@ -3,8 +3,8 @@
  * Keeps outgoing requests within a limit, and pauses requests if the remote server demands a pause.
  * Only {@code PacedOkHttp}, {@code PacedRestClient} and {@code PacedWebClient} need the libraries
  * OkHttp, Spring and Reactor. OkHttp, Spring and Reactor have no module descriptors. This module
- * does not require the three libraries transitively, since every user of this module would need all
- * three.
+ * does not require OkHttp, Spring and Reactor transitively, since every user of this module would
+ * then need all three libraries.
  */
 @SuppressWarnings("requires-automatic")
 module dev.sluice.outbound {

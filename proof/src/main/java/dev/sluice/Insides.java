@@ -69,7 +69,7 @@ public final class Insides {
    * Splits a transaction into one transaction per bucket. A limit with several quotas has one
    * bucket per quota.
    *
-   * @return one transaction per quota; the transaction with the longest period comes first
+   * @return one transaction per quota, beginning with the quota of the longest period
    */
   public static List<Transaction> parts(Transaction asked) {
     return asked.isSeveral() ? asked.parts() : List.of(asked);

@@ -64,14 +64,14 @@ import org.jspecify.annotations.Nullable;
 public final class LimiterMetrics implements LimiterObserver {
 
   /**
-   * The most limits with separate histograms. The histograms of a limit take 2 KB of heap and 36
-   * lines of each scrape.
+   * The largest number of limits that have separate histograms. The histograms of a limit take 2 KB
+   * of heap and 36 lines of each scrape.
    */
   static final int MOST_TIMED = 1_000;
 
   /**
-   * The label that all limits after the first {@link #MOST_TIMED} share. No limit has this name,
-   * since the name of a limit contains no parentheses.
+   * The label that all limits after the first {@link #MOST_TIMED} share. No limit is called {@code
+   * (others)}, since the name of a limit contains no parentheses.
    */
   static final String OTHERS = "(others)";
 
@@ -246,8 +246,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Counts a decision to which no limit applies. A decision without a limit is rare, so each call
-   * looks up the counter.
+   * Counts a decision to which no limit applies. Decisions to which no limit applies are rare, so
+   * this method looks up the counter each time.
    */
   private void notLimited(LimitName name, Coverage coverage) {
     Counter.builder("ratelimits.not.limited")
@@ -260,7 +260,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   @Override
   public void stored(Act act, int charges, @Nullable Throwable failure, long elapsedNanos) {
-    // Both maps contain a histogram for every operation.
+    // The maps successes and errors contain a histogram for every operation.
     Objects.requireNonNull((failure == null ? successes : errors).get(act))
         .record(elapsedNanos / (double) TimeUnit.SECONDS.toNanos(1));
   }
@@ -359,7 +359,7 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that some or all overrides could not be loaded. The remaining overrides stay in force.
+   * Records that some or all overrides could not be loaded. Valid overrides stay in force.
    *
    * @param mistakes the number of mistakes; 0 if the source had no overrides
    */

@@ -19,7 +19,8 @@ import java.util.Set;
  * }</pre>
  *
  * <p>Token counts are read only from the objects in which a provider reports them. The text and the
- * tool calls that a model writes therefore cannot change the result. Not thread-safe; never blocks.
+ * tool calls that a model writes therefore cannot change the token counts. Not thread-safe; never
+ * blocks.
  */
 public final class ModelUsage {
 
@@ -32,8 +33,8 @@ public final class ModelUsage {
   private static final Set<String> OLLAMA = Set.of("prompt_eval_count", "eval_count");
 
   /**
-   * Groups of fields. The sum of the fields of one group is the total. A response can report the
-   * same tokens in two groups.
+   * Groups of fields. The token counts in the fields of one group add up to the total number of
+   * tokens. A response can report the same tokens in two groups.
    */
   private static final List<Set<String>> FAMILIES =
       List.of(
@@ -50,7 +51,7 @@ public final class ModelUsage {
 
   /**
    * The paths of the objects that contain token counts. A path lists the keys from the outermost
-   * object or array to this object.
+   * object or array to the object with the counts.
    */
   private static final Set<List<String>> HOLDERS =
       Set.of(
@@ -70,7 +71,7 @@ public final class ModelUsage {
    * Reads a response, or one event of a streamed response. If several events contain the same
    * field, the last value of the field is used. Text that is not JSON is ignored.
    *
-   * @param json the JSON of the response or of the event
+   * @param json the JSON of a whole response, or of one event of a streamed response
    */
   public void read(String json) {
     List<String> path = new ArrayList<>(); // the keys of the open objects and arrays
@@ -104,8 +105,8 @@ public final class ModelUsage {
   }
 
   /**
-   * Stores the number at a position if the number is a token count. Returns the number of digits at
-   * this position.
+   * Stores the number at a position if the number is a token count. Returns the number of digits
+   * that begin at the position.
    */
   private int number(String json, int at, List<String> path, String key) {
     int end = at;

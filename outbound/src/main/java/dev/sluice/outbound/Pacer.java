@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  * <p>Each request belongs to an id, by default the host of its URI. The requests of one id wait in
  * order of arrival, each at most for its longest wait. The pacer reads the responses ({@link
  * RetryAdvice}). After a response with {@code Retry-After} or with an exhausted quota, the pacer
- * pauses the requests of this id until the time that the response names, but at most for
- * {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids are paused at a time.
- * While 10,000 ids are paused, a pause of another id is ignored and logged.
+ * pauses further requests with the same id as the answered request until the time that the response
+ * names, but at most for {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids
+ * are paused at a time. While 10,000 ids are paused, a pause of another id is ignored and logged.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -105,7 +105,7 @@ public final class Pacer {
    * @param atMost the longest wait of this request; a wait above {@code maxWait} (see {@link
    *     #builder}) is shortened to {@code maxWait}
    * @return a future that completes like the future of {@link #admit(URI)}
-   * @throws IllegalArgumentException under the conditions of {@link #admit(URI)}
+   * @throws IllegalArgumentException in the cases in which {@link #admit(URI)} throws
    */
   public CompletableFuture<Void> admit(URI uri, Duration atMost) {
     Duration wait = atMost.compareTo(maxWait) < 0 ? atMost : maxWait;
@@ -341,7 +341,7 @@ public final class Pacer {
     /**
      * Sets the longest pause that a remote server can cause; by default an hour.
      *
-     * @param longest from zero (requests are never paused) to 10,000 days
+     * @param longest the longest pause, from zero (requests are never paused) to 10,000 days
      * @return this
      * @throws IllegalArgumentException if the duration is out of its range
      */

@@ -33,7 +33,7 @@ public interface Client extends AutoCloseable {
    *
    * @param ids the ids whose buckets are used: several for a batch, otherwise one
    * @param cost the number of tokens for each id
-   * @throws IOException under the conditions of {@link #ask}
+   * @throws IOException in the cases in which {@link #ask} throws
    */
   Outcome act(Act act, List<String> ids, int cost) throws IOException;
 

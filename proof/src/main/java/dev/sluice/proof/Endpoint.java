@@ -27,8 +27,8 @@ public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String 
   public static final int FIRST_HOSTILE_ADDRESS = 2;
 
   /**
-   * The size of an attacker's receive buffer in bytes. The buffer is small, so that data that the
-   * attacker does not read fills the buffers of the server.
+   * The size of an attacker's receive buffer in bytes. The receive buffer is small, so that data
+   * that the attacker does not read fills the server's buffers.
    */
   public static final int HOSTILE_BUFFER = 4096;
 

@@ -59,8 +59,8 @@ public record Folder(Path path) implements AutoCloseable {
 
   /**
    * Writes a limit file for the clients of {@link Door}, and returns the path of the file. {@link
-   * Client#ask} spends from the first limit, which has the given quota. The operations of {@link
-   * Client#acts} use the second limit.
+   * Client#ask} spends from the first limit in the file, which has the given quota. The operations
+   * of {@link Client#acts} use the second limit in the file.
    */
   @CanIgnoreReturnValue
   public String limits(long burst, long count, String period) throws IOException {

@@ -98,7 +98,7 @@ final class Http1Client extends JsonClient {
    */
   private static HttpAnswer open(HttpAnswer answer) throws IOException {
     if (answer.closes()) {
-      throw new IOException("the connection ends after the response " + answer);
+      throw new IOException("the server closes the connection after the response " + answer);
     }
     return answer;
   }

@@ -39,8 +39,8 @@ import org.eclipse.jetty.util.ssl.SslContextFactory;
 /**
  * A client that sends several HTTP/2 requests or several calls of Envoy's rate limit service at
  * once. The server announces the close with a GOAWAY frame, which names the last stream that the
- * server processed. The server did not process requests on later streams, so such a request does
- * not count as lost.
+ * server processed. The server did not process requests on streams after the named stream, so a
+ * missing response to such a request does not count as lost.
  */
 final class Http2Client extends JsonClient {
 

@@ -48,7 +48,7 @@ abstract class JsonClient implements Client {
     int allowed = answer.body().split(ALLOWED, -1).length - 1;
     int denied = answer.body().split(DENIED, -1).length - 1;
     if (answer.status() != 200 || allowed + denied != lines) {
-      throw new IOException("unexpected response to %s lines: %s".formatted(lines, answer));
+      throw new IOException("unexpected response to %s spends: %s".formatted(lines, answer));
     }
     return new Answers(allowed, denied, 0, 0, false);
   }

@@ -166,8 +166,7 @@ public final class Report {
   /**
    * Prints the heading of a table. The last column says whether the promise was kept.
    *
-   * @param ofName the number of columns that together form the name of an attempt, counted from the
-   *     first column
+   * @param ofName how many of the first columns together form the name of an attempt
    */
   public void table(int ofName, String... headings) {
     names = ofName;

@@ -51,7 +51,7 @@ public final class Server implements AutoCloseable {
   private final List<Integer> ports;
   private final HttpClient http;
   private final Queue<String> log = new ConcurrentLinkedQueue<>(); // the first lines of the log
-  // Counts lines since the server began to listen.
+  // Counts only the log lines since the server began to listen.
   private final AtomicInteger logLines = new AtomicInteger();
   private final Thread reader;
 
@@ -309,7 +309,7 @@ public final class Server implements AutoCloseable {
     String path = "/v1/limits/%s/buckets/%s".formatted(Door.LIMIT, id);
     Matcher remaining = REMAINING.matcher(ask("GET", path, "").body());
     if (!remaining.find()) {
-      throw new IOException("the response contains no level of the bucket");
+      throw new IOException("the response does not say how many tokens the bucket has");
     }
     return burst - Long.parseLong(remaining.group(1));
   }

@@ -17,8 +17,8 @@ import java.util.concurrent.TimeUnit;
  *
  * <p>A Redis server cannot announce that it will close a connection. A command that the server did
  * not read does not count as lost. The client infers from a command's send time whether the server
- * read the command. After SIGTERM, the server replies for one more second. After this second, the
- * server closes each connection within about another second.
+ * read the command. After SIGTERM, the server replies for one more second. After the server has
+ * stopped replying, it closes each connection within about a second.
  */
 public final class Spender {
 
@@ -28,7 +28,7 @@ public final class Spender {
   private static final long IDLE_NANOS = TimeUnit.MILLISECONDS.toNanos(900);
 
   /**
-   * The server must read every command that is sent within this time after SIGTERM. The
+   * The time after SIGTERM in which the server must still read every command that is sent. The
    * documentation promises that the server reads commands for a whole second after SIGTERM.
    */
   private static final long STILL_READ_NANOS = TimeUnit.MILLISECONDS.toNanos(500);

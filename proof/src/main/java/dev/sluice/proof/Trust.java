@@ -46,7 +46,7 @@ public final class Trust {
 
   /**
    * Creates the client's side of a TLS connection. Uses a native TLS library if one is available.
-   * An attacker makes thousands of handshakes, and the native library needs a tenth of the time.
+   * An attacker makes thousands of handshakes, which the native library does ten times as fast.
    *
    * @param protocol the protocol that the client requests in the handshake (ALPN); empty to request
    *     none

@@ -11,8 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that a process marks a server down after five outages in a row, or after the first failed
- * call of a trial, and never earlier. A trial begins when a probe has marked a server up. The check
- * compares a process's circuit breakers with the results of the process's calls. Not thread-safe.
+ * call of a trial, and never earlier. A trial (half-open) begins when a probe has marked a server
+ * up. The check compares a process's circuit breakers with the results of the process's calls. Not
+ * thread-safe.
  */
 final class BreakerJudge {
 
@@ -35,8 +36,8 @@ final class BreakerJudge {
     private long lastFailure;
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
-    // Whether the next failure may open the breaker: no probe could be scheduled when the breaker
-    // closed, or an answer may have ended the trial.
+    // Whether the next failure perhaps opens the circuit breaker, because no probe could be
+    // scheduled when the breaker closed, or because an answer may have ended the trial.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {
@@ -87,7 +88,7 @@ final class BreakerJudge {
     }
     calls.failures++;
     if (calls.onTrial && !calls.open) {
-      return "breaker: " + server + " is still up after the first call of its trial failed";
+      return "breaker: " + server + " is still up, though the first call after its probe failed";
     }
     calls.lastFailure = timing.nanoTime();
     calls.outages = result == Result.TIMED_OUT || refused ? calls.outages + 1 : 0;
@@ -96,7 +97,7 @@ final class BreakerJudge {
         : null;
   }
 
-  /** Returns the time since the first of the latest failed calls, 0 after an answered call. */
+  /** Returns how long all calls have failed; 0 if the last call was answered. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;

@@ -41,7 +41,7 @@ final class Callers {
   private static final long LOOKS_AGAIN_NANOS = 20_000_000;
 
   private static final long LONGEST_WAIT_MILLIS = 5_000;
-  // The final checks call each bucket, so more buckets would make every run longer.
+  // The final checks make a call on each bucket, so more buckets would make every run longer.
   private static final int MOST_LOOKED_AFTER = 8;
   static final int CLOSED_AT_ONCE = -1;
   static final int NEVER_CLOSED = -2;
@@ -119,8 +119,8 @@ final class Callers {
   }
 
   /**
-   * Runs an action when a stage ends. Reports an exception of the action as a violation, because
-   * the stage would hide the exception.
+   * Runs an action when a {@link CompletionStage} ends. Reports an exception of the action as a
+   * violation, because the {@code CompletionStage} would hide the exception.
    */
   private <T> void onEnd(
       Operation operation,
@@ -132,12 +132,12 @@ final class Callers {
           try {
             action.accept(answer, failure);
           } catch (Throwable e) {
-            world.violated(() -> operation + " was answered, but a judge threw " + World.text(e));
+            world.violated(() -> operation + " was answered, but a check threw " + World.text(e));
           }
         });
   }
 
-  /** Runs a blocking call. The operation records any exception. */
+  /** Runs a blocking call. The {@link Operation} records an exception of the call. */
   private void blocking(Operation operation, Runnable call) {
     try {
       call.run();
@@ -266,8 +266,8 @@ final class Callers {
   }
 
   /**
-   * Checks a denied transaction again after {@code retryIn}. If nothing else has changed the
-   * bucket, the check must be allowed.
+   * Checks a denied transaction again after {@code retryIn}. If the bucket has not changed since
+   * the denial, the check must be allowed.
    */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
@@ -467,7 +467,7 @@ final class Callers {
   }
 
   /**
-   * Makes one of several reservations. If calls can overtake each other, the reservations are
+   * Makes one reservation of a series. If calls can overtake each other, the reservations are
    * cancelled in an order that differs from the order of the calls.
    *
    * @param number the number of this reservation, from 0
@@ -578,7 +578,7 @@ final class Callers {
     return asked;
   }
 
-  /** Returns the transaction whose quota equals the quota of a settlement's part. */
+  /** Returns the transaction whose quota equals the quota of {@code part} of a settlement. */
   private static Transaction bucketOf(Settlement.Part part, List<Transaction> buckets) {
     return buckets.stream()
         .filter(one -> Objects.equals(one.quota(), part.transaction().quota()))

@@ -40,7 +40,7 @@ final class Calls {
   private final Set<String> givenUp = new HashSet<>(); // keys of buckets whose callers gave up
   private final Map<String, Forgotten> forgotten = new HashMap<>(); // by bucket key
   private final Map<String, Long> sentAt = new HashMap<>(); // by bucket key: the last moment
-  // by bucket key: how many calls had used the bucket when its only caller gave up
+  // by bucket key: how many calls on the bucket had begun when the bucket's only caller gave up
   private final Map<String, Integer> takenBack = new HashMap<>();
   private int number;
   private int passed;
@@ -175,12 +175,12 @@ final class Calls {
     return last == null || start < last.told ? Long.MIN_VALUE : last.since;
   }
 
-  /** Records that a caller that may have waited was admitted. */
+  /** Records that a caller was admitted, perhaps after a wait. */
   void waitPassed() {
     passed++;
   }
 
-  /** Records that a caller that may have waited gave up. */
+  /** Records that a caller gave up, perhaps after a wait. */
   void waitGivenUp() {
     gaveUpWaiting++;
   }
@@ -215,7 +215,7 @@ final class Calls {
     return !givingBack.isEmpty();
   }
 
-  /** Returns the number of calls begun so far that return tokens. */
+  /** Returns how many calls that return tokens have begun so far. */
   long begunGivingBack() {
     return begunGivingBack;
   }
@@ -286,7 +286,7 @@ final class Calls {
     return asked.keySet();
   }
 
-  /** Returns the number of calls begun so far on a bucket. */
+  /** Returns how many calls on a bucket have begun so far. */
   int countOf(String bucketKey) {
     return asked.getOrDefault(bucketKey, 0);
   }

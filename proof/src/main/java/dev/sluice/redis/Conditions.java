@@ -5,8 +5,8 @@ import java.util.EnumSet;
 import java.util.Set;
 
 /**
- * The kinds of events that can happen when a plan runs. If fewer kinds can happen, the checks of
- * the run are stricter.
+ * The kinds of events that can happen when a plan runs. If fewer kinds of events can happen, the
+ * checks of the run are stricter.
  *
  * @param hasFaults whether the plan has any fault
  * @param callsMayFail whether a fault of the plan can make a call fail
@@ -17,7 +17,7 @@ import java.util.Set;
  * @param callersBlock whether a caller's code can block the thread that completes calls
  * @param apartPpm the largest relative drift between a process's clock and a server's clock, in
  *     parts per million
- * @param onFailure the failure rule of all other limits, as numbered in a plan
+ * @param onFailure the failure rule of all limits except B, as numbered in a plan
  * @param onFailureOfB the failure rule of the simulation's limit B
  * @param processes the number of processes
  * @param timeoutNanos the time-out of each call

@@ -18,7 +18,7 @@ final class ConnectionJudge {
   private static final int MOST_REQUESTS = 128; // the most requests that can share one call
 
   /**
-   * The largest number of dependent stages that can wait for a connection without belonging to a
+   * The largest number of completion stages that can wait for a connection without belonging to a
    * call, for example stages of probes.
    */
   private static final int FEW = 9;
@@ -91,8 +91,8 @@ final class ConnectionJudge {
     }
 
     /**
-     * Checks the number of stages that wait for the connection. Each waiting call must occupy a
-     * slot of a queue, or must have timed out.
+     * Checks the number of completion stages that wait for the connection. Each waiting call must
+     * occupy a slot of a queue, or must have timed out.
      */
     void waits(int stages) {
       int calls = PLACES * queues() + allFailures - allFailedBefore;

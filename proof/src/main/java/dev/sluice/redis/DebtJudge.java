@@ -37,9 +37,9 @@ final class DebtJudge {
   }
 
   /**
-   * Checks a call that forgives a debt, and returns the violation, or null. The process measures
-   * the burst offset from the answer that reported the debt. A late call is not checked, because
-   * the time of the answer that reported the debt is unknown.
+   * Checks a call that forgives a debt, and returns the violation, or null. The process does not
+   * forgive the debt again until one burst offset after the answer that reported the debt. A late
+   * call is not checked, because the time of the answer that reported the debt is unknown.
    */
   @Nullable String forgiven(Asked by, Charge charge, long nowNanos, boolean clocksWereStepped) {
     Debt debt = new Debt(by.process(), charge.key(), charge.offsetNanos());

@@ -80,10 +80,10 @@ final class Entry {
   }
 
   /**
-   * Returns the TAT after this event, computed with another clock.
+   * Returns the TAT after this event, computed with the clock that shows {@code now}.
    *
    * @param now the time of the event by the clock that this method uses
-   * @param leftNanos for a loss, the TAT after the loss, by the clock of {@code now}
+   * @param leftNanos for a loss, the TAT after the loss, by the same clock as {@code now}
    */
   long after(long tatNanos, long now, long leftNanos) {
     if (!counts) {

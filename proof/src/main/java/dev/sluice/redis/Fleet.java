@@ -181,8 +181,8 @@ final class Fleet {
 
   /**
    * Makes the replica the master, as {@code SENTINEL FAILOVER} does. The Sentinels report the new
-   * master at once. The old master becomes a replica later; the old primary of a database becomes a
-   * replica at once.
+   * master at once. The old master becomes a replica after a delay; the old primary of a database
+   * becomes a replica at once.
    *
    * @param learnsNanos the time until the old master becomes a replica
    * @param clientsStay whether clients stay connected to the old master and receive {@code
@@ -252,7 +252,7 @@ final class Fleet {
     return sentinelsBack;
   }
 
-  /** Returns whether {@code server} was replaced as master for the Sentinels {@code nanos} ago. */
+  /** Returns whether the Sentinels have reported {@code server} as replaced for {@code nanos}. */
   boolean replacedSince(SimulatedServer server, long nanos) {
     return server == oldMaster && world.now() - Math.max(failedOver, sentinelsBack) > nanos;
   }

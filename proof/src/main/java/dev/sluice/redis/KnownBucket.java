@@ -265,7 +265,7 @@ final class KnownBucket {
 
   // Tolerated errors
 
-  /** Records a decision by a clock that is {@code aheadNanos} ahead of the world's clock. */
+  /** Records a decision that used a clock {@code aheadNanos} ahead of the world's clock. */
   void decidedBy(long aheadNanos) {
     earliestClock = Math.min(earliestClock, aheadNanos);
     latestClock = Math.max(latestClock, aheadNanos);
@@ -324,16 +324,17 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether documented reasons explain an excess of tokens before a spend. Reduces the
-   * recorded allowances by an explained excess.
+   * Returns whether documented reasons explain an excess of tokens before a spend. Each reason can
+   * explain an excess only once.
    */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);
   }
 
   /**
-   * Returns whether the recorded allowances explain an excess of tokens at a position. For an
-   * explained excess, reduces the allowances by the excess and adds a refund to the entries.
+   * Returns whether the allowances (documented reasons) explain an excess of tokens at a position
+   * in {@code entries}. An explained excess is subtracted from the allowances, and recorded as a
+   * refund.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
@@ -350,8 +351,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // The refund's time is rounded down to a tick, since other entries can have the same clock
-    // time.
+    // The refund's time is rounded down to the resolution of the clock, since other entries can
+    // have the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;

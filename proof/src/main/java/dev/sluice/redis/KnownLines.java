@@ -15,8 +15,8 @@ final class KnownLines {
   private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
   // keys of buckets whose TAT was changed by other events than spends and waits
   private final Set<String> disturbed = new HashSet<>();
-  // entries of the limiter's table; a caller of a bucket with such an entry may lose its tokens if
-  // it gives up
+  // indexes of entries in the limiter's table; if a caller of a bucket with such an entry gives up,
+  // the limiter may be unable to refund the caller's tokens
   private final Set<Integer> fixed = new HashSet<>();
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
@@ -46,7 +46,7 @@ final class KnownLines {
    * withdrawal of the spend.
    *
    * @param since the start of the caller's call
-   * @param nanos the longest time until the server has received the withdrawal
+   * @param nanos the longest time until the withdrawal of the spend has reached the server
    */
   void leaves(String bucketKey, long since, long nanos) {
     long from = Math.min(since, world.now() - nanos);
@@ -68,7 +68,7 @@ final class KnownLines {
     underWay.merge(bucketKey, -1, Integer::sum);
   }
 
-  /** Records that another event than a spend or a wait may change a bucket's TAT. */
+  /** Records that an event other than a spend or a wait may change a bucket's TAT. */
   void disturbed(String bucketKey) {
     disturbed.add(bucketKey);
     fixed.add(Insides.entryOf(bucketKey));
@@ -95,7 +95,7 @@ final class KnownLines {
    * Records that a caller was admitted after a wait. Returns false if the same process had already
    * admitted a caller whose spend on the bucket came later.
    *
-   * @param place the position of the caller's spend on the bucket
+   * @param place the position of the caller's spend among all events of the bucket
    */
   boolean isInOrder(int process, String bucketKey, long place) {
     Long last = lastPassed.merge("p" + process + " " + bucketKey, place, Math::max);

@@ -68,8 +68,8 @@ final class LocalReference {
           || quota == null
           || transaction.kind() == Transaction.Kind.ALLOW_ONLY
           || part.penalty() != null
-          // The order in which the limiter reports decisions of waiting callers is not the order in
-          // which it made them.
+          // The limiter can report decisions of waiting callers in another order than it made the
+          // decisions.
           || !transaction.name().longestWait().isZero()) {
         continue;
       }

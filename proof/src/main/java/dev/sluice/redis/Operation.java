@@ -190,7 +190,7 @@ final class Operation {
     return isOfOneLimit && !GIVING_BACK.contains(verb) && !LOOKING.contains(verb);
   }
 
-  /** Returns whether no other call of this process used the first bucket at the same time. */
+  /** Returns whether this process made no overlapping call on this call's first bucket. */
   boolean isAlone() {
     String key = transactions.get(0).bucketKey();
     return calls.fleet.topology.masters() == 1
@@ -793,7 +793,7 @@ final class Operation {
 
   /**
    * Returns the start of the earliest call of this process that could lower the TAT during this
-   * call. Returns the start of this call if there was no such earlier call.
+   * call. If no earlier call could lower the TAT, returns the start of this call.
    */
   private long ownLoweringSince(String key) {
     long lowered = loweredSince.getOrDefault(key, start);

@@ -24,7 +24,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   private static final String PROCESSES = "processes";
   private static final String LATENCY = "latencyMicros";
   static final String TIMEOUT = "timeoutMillis"; // 0: the default time-out
-  // 1: after the steps, the run continues until the processes no longer track any call
+  // if the value is 1, the run continues after the steps until no process tracks any call
   static final String LINGERS = "lingers";
   private static final long MILLI = 1_000_000;
   private static final int PARTNERS = 4; // number of buckets that stay empty
@@ -344,8 +344,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Adds checks of a bucket to the steps of the last process. At the same time, the first process
-   * sends batches that need tokens of the same bucket and of an empty bucket, so every batch is
+   * Adds checks of a bucket to the steps of the last process. Meanwhile the first process sends
+   * batches that need tokens of the checked bucket and of an empty bucket, so every batch is
    * denied.
    */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {
@@ -370,7 +370,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     steps.add(Step.of(at, Kind.SPEND, process, 1, own, 3));
     steps.add(Step.of(at + 20 * MILLI, Kind.SPEND, process, 1, own, 3));
     long then = at + dice.between(100 * MILLI, 250 * MILLI);
-    // After this time, most requests have reached the server, but no answer has arrived.
+    // After so many microseconds, most requests have reached the server, but no answer has arrived.
     int micros = latencyMicros * (3 + dice.below(2)) / 2;
     steps.add(Step.of(then, Kind.SPEND_GIVEN_UP, process, 1, own, 1, micros));
     steps.add(Step.of(then + micros * 1_000L, Kind.CUT, process, server, dice.one(1, 3)));
@@ -453,7 +453,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(changed), steps);
   }
 
-  /** Returns the plan without one process, whose steps the first remaining process runs. */
+  /** Returns the plan without one process. The first process runs the removed process's steps. */
   Plan withoutProcess(int process) {
     List<Step> moved =
         steps.stream()

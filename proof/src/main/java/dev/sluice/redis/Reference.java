@@ -62,7 +62,7 @@ final class Reference {
   private @Nullable Fleet fleet;
 
   /**
-   * Creates a reference without any charge.
+   * Creates a reference that has not recorded any charge.
    *
    * @param conditions the events that can happen in the world
    * @param afterwardsNanos the longest time between a call and a call that it causes, such as the
@@ -280,7 +280,7 @@ final class Reference {
   /**
    * Returns whether a refund's answer matches no recorded refund.
    *
-   * @param isExact whether the recorded amount must equal the amount in the answer
+   * @param isExact whether the recorded number of tokens must equal the number in the answer
    */
   boolean contradicts(String key, Given told, boolean isExact) {
     return bucket(key).contradicts(told, isExact);
@@ -296,7 +296,7 @@ final class Reference {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
-  /** Records that the clock of a process stepped, which buckets with client clocks use. */
+  /** Records that a process's clock stepped. Buckets with client clocks use this clock. */
   void clockOfAProcessStepped() {
     processClockStepped = world.now();
   }
@@ -368,10 +368,10 @@ final class Reference {
   }
 
   /**
-   * Records a jump of the clock that a server's buckets use. A token that had refilled by the old
-   * time may not have refilled by the new time, so a refund can return too much or too little.
+   * Records a jump of the clock that a server's buckets use. The jump changes how many tokens have
+   * refilled, so a refund can return too much or too little.
    *
-   * @param nanos the new time minus the old time
+   * @param nanos the clock's time after the jump minus its time before the jump
    */
   void clockChanged(SimulatedServer server, long nanos) {
     for (KnownBucket bucket : buckets.values()) {
@@ -405,7 +405,7 @@ final class Reference {
 
   // Reported by processes
 
-  /** A server's spend that was granted to a caller or belongs to a denied batch. */
+  /** A spend that a server executed for a granted call or for a denied batch. */
   static final class Granted {
     private final String key;
     private final Entry entry;
@@ -497,8 +497,8 @@ final class Reference {
    * Checks when a waiting caller is admitted: as soon as its last token has refilled, and not
    * earlier. A bucket refills the tokens of earlier callers first.
    *
-   * @param isWhole whether the servers' spends for all transactions are known; if not, the moment
-   *     of the last spend is unknown
+   * @param isWhole whether it is known when a server executed the spend of each transaction; if
+   *     not, the moment of the last spend is unknown
    */
   void passed(Object caller, Map<Transaction, Granted> all, boolean isWhole) {
     long lastMoment = 0; // the caller waits only after the last server has answered
@@ -532,7 +532,7 @@ final class Reference {
   private void requireThere(Object caller, Granted granted, long offsetNanos) {
     Entry entry = granted.entry;
     KnownBucket bucket = bucket(granted.key);
-    // A later refund may admit the caller earlier, but a later reset does not.
+    // A refund after the caller's spend can shorten the caller's wait, but a reset cannot.
     long owedNanos = Math.min(bucket.owedNanos(entry), bucket.owedNanos());
     long earlyNanos = owedNanos - offsetNanos - bucket.nowNanos();
     long tooEarlyNanos = earlyNanos - driftNanos(entry.moment);
@@ -570,7 +570,7 @@ final class Reference {
     }
   }
 
-  /** Returns a server's spend for a batch that another server denied; null if there is none. */
+  /** Returns a spend that one server executed for a batch that another server denied, or null. */
   @Nullable Granted takenInVain(
       int process, String key, long nanos, long nowNanos, long afterNanos) {
     for (Entry entry : bucket(key).entries) {
@@ -605,9 +605,9 @@ final class Reference {
     if (entry.counts) {
       return;
     }
-    // A later cancellation may have reached the server after its tokens had refilled, and so
-    // refunded nothing. The process counted tokens as refunded that the server did not refund, and
-    // therefore computed too early a TAT for this spend.
+    // A cancellation after this spend may have reached the server when the cancelled tokens had
+    // already refilled, and so refunded nothing. The process counted tokens as refunded that the
+    // server did not refund, and therefore computed too early a TAT for this spend.
     long movedNanos =
         bucket.cancelledNanos - entry.cancelledNanos - (entry.cancelled ? entry.nanos : 0);
     Lowered last = bucket.lowered;
@@ -649,7 +649,7 @@ final class Reference {
   /**
    * Records that a caller cancels a spend, which no longer counts. Two spends of a process can have
    * equal answers if a reset happened between the spends. Of two spends with equal answers, this
-   * method cancels the later spend, because the reset removed the earlier spend from the TAT.
+   * method cancels the later spend, because a reset has removed the earlier spend from the TAT.
    */
   void cancelled(Granted granted) {
     Entry last = lastLike(granted);
@@ -699,7 +699,7 @@ final class Reference {
     return bucket(key).askedAt.get(process);
   }
 
-  /** Returns whether a process has spent {@code nanos} from a bucket since a given moment. */
+  /** Returns whether a process's spend raised a bucket's TAT by {@code nanos} since a moment. */
   boolean wasSpentSince(int process, String key, long nanos, long moment) {
     return bucket(key).entries.stream()
         .anyMatch(
@@ -779,15 +779,15 @@ final class Reference {
     return bucket(key).server;
   }
 
-  /** Records that a refund or cancellation failed, which can still arrive at the server. */
+  /** Records a failed refund or cancellation, whose call can still arrive at the server. */
   void lostSight(int process, String key) {
     bucket(key).lostSight.put(process, world.now());
   }
 
   /**
-   * Returns the process that sent a call, or {@link Entry#NOBODY} if the process may not know that
-   * the call arrived. A process does not know that a call arrived if no caller waits for the call,
-   * or if a call on the bucket failed recently.
+   * Returns the process that sent a call, or {@link Entry#NOBODY} if it is uncertain whether the
+   * process knows that the call arrived. A process does not know that a call arrived if no caller
+   * waits for the call, or if a call on the bucket failed recently.
    */
   private int whoLoosens(KnownBucket bucket, Asked by) {
     long lostNanos = world.now() - bucket.lostSight.getOrDefault(by.process, Long.MIN_VALUE / 2);

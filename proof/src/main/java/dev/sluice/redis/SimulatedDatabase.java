@@ -165,8 +165,8 @@ final class SimulatedDatabase {
   }
 
   /**
-   * Commits all calls that have decided. Each commit unlocks rows, so that further calls decide;
-   * this method also commits the further calls.
+   * Commits all calls that have been decided. Each commit unlocks rows, so that the server can
+   * decide further calls; this method also commits the further calls.
    */
   void finishCommits() {
     List<Transaction> decided;
@@ -278,7 +278,7 @@ final class SimulatedDatabase {
     return rows.contains(key) || server.tatNanos(key) != Gcra.NO_TAT;
   }
 
-  /** Cancels a statement, unless its transaction has decided. */
+  /** Cancels a statement, unless the call of the statement has already been decided. */
   void cancel(Query query) {
     for (Transaction one : List.copyOf(open)) {
       if (one.query == query && !one.decided) {
@@ -330,7 +330,7 @@ final class SimulatedDatabase {
       }
     }
 
-    /** Locks further rows until the call decides or must wait for a row. */
+    /** Locks further rows until the call is decided or must wait for a row. */
     void goOn() {
       while (!decided && !late) {
         if (seen.isEmpty() && missing.isEmpty()) {

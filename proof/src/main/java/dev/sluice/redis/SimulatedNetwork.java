@@ -132,7 +132,7 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Sets the receiver of sent calls.
+   * Sets the receiver of the bucket keys of sent calls.
    *
    * @param told receives the bucket keys of each call
    */
@@ -141,8 +141,8 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Reports a sent call. Ignores a call that is repeated with the whole script, because its first
-   * attempt was already reported.
+   * Reports the bucket keys of a sent call. Ignores a call that is repeated with the whole script,
+   * because its first attempt was already reported.
    */
   void sends(SimulatedServer.Command command) {
     if (!command.isWhole()) {
@@ -286,7 +286,7 @@ final class SimulatedNetwork implements Connector {
     List.copyOf(connections).forEach(SimulatedConnection::close);
   }
 
-  /** The future of a connection, which reports how many stages wait for the connection. */
+  /** The future of a connection, which reports how many completion stages wait for it. */
   private static final class PendingConnection<T> extends CompletableFuture<T> {
 
     private final List<CompletableFuture<?>> waiting; // shared with all dependent stages
@@ -295,7 +295,7 @@ final class SimulatedNetwork implements Connector {
     /**
      * Creates the future of a connection.
      *
-     * @param told receives the number of waiting stages, each time a stage is added
+     * @param told receives the number of waiting completion stages, each time one is added
      */
     PendingConnection(IntConsumer told) {
       this(new ArrayList<>(), told);
@@ -306,7 +306,7 @@ final class SimulatedNetwork implements Connector {
       this.told = told;
     }
 
-    /** Returns the number of stages that wait for the connection, directly or indirectly. */
+    /** Returns how many completion stages wait for the connection, directly or indirectly. */
     int waiting() {
       waiting.removeIf(CompletableFuture::isDone);
       return waiting.size();

@@ -337,7 +337,7 @@ final class SimulatedProcess {
             : now.withOverrides(List.of(SimulatedLimits.override(id, burst))));
   }
 
-  /** Sets or lifts a penalty. The penalty ends by the clock of the bucket's server. */
+  /** Sets or lifts a penalty. The clock of the bucket's server decides when the penalty ends. */
   private void penalize(Step step) {
     Transaction one = transaction(step.number(0), step.number(1), 1);
     SimulatedServer server = reference.serverOf(one.bucketKey());
@@ -351,7 +351,9 @@ final class SimulatedProcess {
     reference.clockOfAProcessStepped();
   }
 
-  /** Sends a batch on a bucket that OBSERVE checks and on a bucket that is empty for an hour. */
+  /**
+   * Sends a batch on a bucket that OBSERVE steps check and on a bucket that is empty for an hour.
+   */
   private void deniedBatch(int partner) {
     callers.batch(
         List.of(
@@ -394,8 +396,8 @@ final class SimulatedProcess {
   }
 
   /**
-   * Sends calls to all servers that the final checks use. Calls on a silent connection time out, so
-   * that the store replaces the connection.
+   * Calls each server that the final checks use. Calls on a silent connection time out, so that the
+   * store replaces the connection.
    */
   void askAround() {
     askEach("ask", 0, Operation::ended);
@@ -410,7 +412,7 @@ final class SimulatedProcess {
     return Insides.buckets(limiter) > (heldToTheEnd == null ? 0 : 1);
   }
 
-  /** Refunds to unused buckets, so that the limiter removes old refunds from its whole table. */
+  /** Refunds tokens to unused buckets, so that the limiter removes old refunds from its table. */
   void giveBackElsewhere() {
     for (int i = 0; i < GIVEN_BACK; i++) {
       calls.nextStep();

@@ -118,7 +118,7 @@ final class SimulatedServer {
     master.lagNanos = lag;
   }
 
-  /** Delays replication from now on. Changes are still replicated in order. */
+  /** Delays replication from now on. The server still replicates changes in their order. */
   void lag(long nanos) {
     lagNanos = nanos;
   }

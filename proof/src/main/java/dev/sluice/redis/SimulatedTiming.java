@@ -21,8 +21,9 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedTiming implements Timing {
 
   /**
-   * The possible values of {@code System.nanoTime} at the start of a run. The second value makes
-   * the time negative at first, and the third value makes the time overflow.
+   * The possible values of {@code System.nanoTime} at the start of a run. With the second value,
+   * {@code System.nanoTime} is negative at first. With the third value, {@code System.nanoTime}
+   * overflows during the run.
    */
   private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
 
@@ -102,7 +103,7 @@ final class SimulatedTiming implements Timing {
   /**
    * Makes the next call of {@link #after} throw an error.
    *
-   * @param told runs before the error is thrown
+   * @param told the action to run before the error is thrown
    */
   void throwNext(Runnable told) {
     onThrow = told;

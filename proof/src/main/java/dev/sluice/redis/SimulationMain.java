@@ -28,9 +28,7 @@ public final class SimulationMain {
   private static final Logger LOG = Logger.getLogger("dev.sluice");
   private static final long PROGRESS_NANOS = TimeUnit.MINUTES.toNanos(5);
 
-  /**
-   * A run with fewer steps than this prints a warning: 1.4 million steps missed 3 planted faults.
-   */
+  /** The fewest steps without a warning: 1.4 million steps missed 3 planted faults. */
   private static final long FEW_STEPS = 10_000_000;
 
   private static final ThreadMXBean THREADS = ManagementFactory.getThreadMXBean();

@@ -52,7 +52,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     REFUND_BATCH,
     /** A refund of a mixed batch. Parameters: those of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
-    /** A batch of resets. Parameters: first id, number of transactions, 1. */
+    /** A batch of resets. Parameters: first id, number of transactions, the cost 1. */
     RESET_BATCH,
     /**
      * A batch that an empty bucket denies. Parameters: id that OBSERVE checks, number of the empty
@@ -74,9 +74,9 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
      */
     RESERVE_TOGETHER,
     /**
-     * Parameters: first id, number of transactions, cost of each, milliseconds until all
-     * transactions but those of limit A are cancelled, kind of the first transaction (all are
-     * required spends if absent).
+     * Parameters: first id, number of transactions, cost of each, milliseconds until the
+     * cancellation of all transactions except those of limit A, kind of the first transaction (if
+     * absent, all transactions are required spends).
      */
     RESERVE_BATCH,
     /**
@@ -177,8 +177,8 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     /** Parameters: server, milliseconds by which the server's clock steps. */
     CLOCK_STEP,
     /**
-     * Parameters: server, part of the rows (0 to 3), milliseconds for which another user locks
-     * these rows.
+     * Parameters: server, number of a group of rows (0 to 3), milliseconds for which another user
+     * locks the group.
      */
     LOCK_ROWS;
 
@@ -194,7 +194,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     return new Step(at, kind, process, List.copyOf(changed));
   }
 
-  /** Returns this step with a further number. */
+  /** Returns this step with one more parameter. */
   Step and(int number) {
     List<Integer> more = new ArrayList<>(numbers);
     more.add(number);

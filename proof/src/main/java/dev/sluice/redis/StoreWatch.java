@@ -107,7 +107,7 @@ final class StoreWatch implements BucketStore.Observer {
       gaveUp(server, at, reason);
     } else if (at != null && at.refusesCalls() && !reason.equals(Breaker.NO_PROBE)) {
       world.violated(
-          () -> World.text("breaker: p%d marked %s up, which refuses all calls", process, server));
+          () -> World.text("breaker: p%d marked up %s, which refuses all calls", process, server));
     }
     throwIfPlanned();
   }

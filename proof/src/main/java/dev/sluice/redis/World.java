@@ -107,9 +107,9 @@ final class World {
   }
 
   /**
-   * Blocks the running actor within its current event, as blocking user code does. Events of other
-   * actors run during the block. If a synchronous call is already waiting, this method does not
-   * block: the actor stays busy after its current event instead.
+   * Blocks the running actor within its current event, as blocking user code does. While the actor
+   * is blocked, events of other actors run. If a synchronous call is already waiting, this method
+   * does not block: the actor stays busy after its current event instead.
    */
   void hold(long nanos) {
     block(nanos);
@@ -186,7 +186,7 @@ final class World {
     }
   }
 
-  /** Records the first violation and ends the run. Ignores all later violations. */
+  /** Records the first violation and ends the run. Ignores all violations after the first. */
   void violated(Supplier<String> what) {
     if (violation == null) {
       violation = what.get();

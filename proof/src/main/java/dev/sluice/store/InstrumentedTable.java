@@ -25,8 +25,8 @@ import java.util.Set;
 
 /**
  * A memory store for the simulator. The store's table has a fixed hash seed, so that all keys lie
- * in three segments. The segments split already when they are small. The simulator calls the store
- * through its public API. Only the creation of the table and the check of the slots after a run use
+ * in three segments. Even small segments of the table split. The simulator calls the store through
+ * its public API. Only the creation of the table and the check of the slots after a run use
  * package-private classes.
  */
 public final class InstrumentedTable implements InstrumentedStore {
@@ -47,7 +47,7 @@ public final class InstrumentedTable implements InstrumentedStore {
   /**
    * Creates an empty store.
    *
-   * @param setup contains the largest number of buckets and the burst
+   * @param setup the settings, such as the largest number of buckets and the burst
    * @param clock the clock of the store
    */
   public InstrumentedTable(Setup setup, Clock clock) {
@@ -166,7 +166,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         : notRestored();
   }
 
-  /** Restores a snapshot. Returns how the result differs from the table; empty if equal. */
+  /** Returns how a table restored from a snapshot differs from the original; empty if equal. */
   private String notRestored() {
     Set<List<Long>> before = buckets(table);
     long nowNanos = clock.nanos();
@@ -174,13 +174,13 @@ public final class InstrumentedTable implements InstrumentedStore {
         new BucketTable(clock::nanos, setup.bound(), setup.keptNanos(), KEY0, KEY1, MOST_LINES);
     before.forEach(one -> copy.restore(one.get(0), one.get(1), one.get(2), nowNanos));
     if (!buckets(copy).equals(before) || copy.tagged() != before.size()) {
-      return "a table restored from the buckets %s has the buckets %s"
+      return "the buckets %s were restored, but the restored table has the buckets %s"
           .formatted(before, buckets(copy));
     }
     return before.hashCode() % FILES_ONE_IN == 0 && !before.isEmpty() ? notRead(before) : "";
   }
 
-  /** Restores a snapshot file. Returns how the result differs from the table; empty if equal. */
+  /** Returns how a table read from a snapshot file differs from the original; empty if equal. */
   private String notRead(Set<List<Long>> before) {
     try {
       Path file = Files.createTempFile("simulated", ".snapshot");
@@ -189,7 +189,7 @@ public final class InstrumentedTable implements InstrumentedStore {
         BucketTable copy = Snapshot.read(file, clock::nanos, setup.bound(), setup.keptNanos());
         return buckets(copy).equals(before)
             ? ""
-            : "a table read from a snapshot file of the buckets %s has the buckets %s"
+            : "the buckets %s were saved, but the table read from the file has the buckets %s"
                 .formatted(before, buckets(copy));
       } finally {
         Files.delete(file);

@@ -59,7 +59,7 @@ enum Attack {
     }
   },
   HTTP1_STREAMS(
-      "600 streams of decisions that do not end, whose answers nobody reads", 600, 10_000_000) {
+      "600 endless streams of decisions, whose responses no client reads", 600, 10_000_000) {
     @Override
     void run(HostileConnections peers) throws IOException {
       byte[] head = head(DECISIONS, NDJSON, String.valueOf(MOST_BODY));
@@ -86,7 +86,7 @@ enum Attack {
         for (int i = 0; i < http2.length; i++) {
           if (http2[i] == null || http2[i].isBroken()) {
             // Connects, or connects again after the server has closed the connection. The attack's
-            // HTTP/1.1 connections use other addresses.
+            // HTTP/1.1 connections come from other addresses than its HTTP/2 connections.
             HostileConnection peer = peers.connectHttp2(Endpoint.FIRST_HOSTILE_ADDRESS + 2 + i % 2);
             http2[i] = Http2Bodies.unread(peer, DECISIONS, NDJSON, piece, MOST_BODY + 1);
           }

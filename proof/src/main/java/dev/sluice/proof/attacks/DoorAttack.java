@@ -93,7 +93,7 @@ enum DoorAttack {
       return refused(target, server, target.tooLong());
     }
   },
-  HALF_CLOSED("500 clients that end their side after the request") {
+  HALF_CLOSED("500 clients that close their sending side after the request") {
     @Override
     String run(Target target, Endpoint server)
         throws IOException, InterruptedException, BrokenPromise {
@@ -165,8 +165,8 @@ enum DoorAttack {
   }
 
   /**
-   * Returns the seed from which the fuzzed bytes are generated. To repeat a run, set this seed with
-   * {@code -Dattacks.seed}.
+   * Returns the seed from which the fuzzed bytes are generated. To repeat a run, set the seed of
+   * that run with {@code -Dattacks.seed}.
    */
   static long seed() {
     return SEED;

@@ -85,7 +85,7 @@ final class FullTables {
       requireDecided(client, "192.0.2.250");
       return String.format(
           Locale.ROOT,
-          "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still decide",
+          "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still worked",
           rounds,
           100 * share);
     }
@@ -140,8 +140,8 @@ final class FullTables {
       }
       return String.format(
           Locale.ROOT,
-          "full after %,d ids; the metrics had shown %.0f %% and the limit; known ids still decide,"
-              + " new ids decide again after %d s",
+          "the table was full after %,d ids; the metrics had shown %.0f %% and the limit; spends of"
+              + " known ids were still decided, and spends of new ids again after %d s",
           made,
           100 * warned,
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));

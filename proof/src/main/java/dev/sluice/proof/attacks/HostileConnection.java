@@ -223,7 +223,7 @@ final class HostileConnection implements AutoCloseable {
     /**
      * Encrypts a record, and writes as much of the record as the network accepts without waiting.
      *
-     * @return how many encrypted bytes were written
+     * @return the number of encrypted bytes that were written
      */
     int write(SocketChannel channel, ByteBuffer plain) throws IOException {
       if (!encrypted.hasRemaining()) {

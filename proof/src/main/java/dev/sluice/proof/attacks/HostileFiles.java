@@ -92,7 +92,7 @@ final class HostileFiles {
         awaitLog(server, "the default of SignUpsPerIPAddress was removed");
         int status = signUp(server).statusCode();
         BrokenPromise.unless(
-            status / 100 == 4, "unexpected response to a sign-up without a limit: %s", status);
+            status / 100 == 4, "unexpected response after the limit was removed: %s", status);
       }
       folder.append(LIMITS, SIGN_UPS);
       try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
@@ -122,7 +122,7 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        // The server also polls the symbolic link during this pause.
+        // The server also polls the symbolic link while this thread sleeps.
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2);
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
@@ -140,9 +140,9 @@ final class HostileFiles {
       BrokenPromise.unless(
           status == OK, "unexpected status of /healthz after the attack: %s", status);
     }
-    return "%s files instead of the limits and of the rules: rejected, and none of their text"
+    return "%s files in place of the limit file and the rule book: rejected; none of their text"
             .formatted(SECRETS.size())
-        + " is in the log, the response and /v1/limits";
+        + " is in the log, the response or /v1/limits";
   }
 
   static String noDefault(Server.Launch launch) throws Exception {
@@ -162,9 +162,9 @@ final class HostileFiles {
         requireStatus(OK, proxied(server), "a first sign-up");
         requireStatus(DENIED, proxied(server), "a second sign-up");
         folder.write(LIMITS, LOGINS);
-        requireStatus(CONFLICT, reload(server), "a reload without the default");
+        requireStatus(CONFLICT, reload(server), "a reload without the default quota");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, proxied(server), "a sign-up after the default was removed");
+        requireStatus(DENIED, proxied(server), "a sign-up after the default quota was removed");
         folder.write(LIMITS, LOGINS + SIGN_UPS);
         folder.write(RULES, rule("FailedLoginsPerIPAddress"));
         requireStatus(
@@ -174,12 +174,12 @@ final class HostileFiles {
         int status = server.ask("POST", "/v1/spend", body).statusCode();
         BrokenPromise.unless(
             status / 100 == 4,
-            "unexpected response to a spend from a limit without a default: %s",
+            "unexpected response to a spend from a limit without a default quota: %s",
             status);
       }
     }
-    return "the start fails with exit code 2, both reloads with 409, a request with 4xx; the"
-        + " sign-ups stay limited";
+    return "the server did not start (exit code 2); two reloads were rejected with 409, a request"
+        + " with 4xx; sign-ups stayed limited";
   }
 
   private static String rule(String limit) {

@@ -31,7 +31,7 @@ enum Scenario {
           .formatted(ROUNDS, ROUNDS, answered);
     }
   },
-  WEB_PAGES("foreign Host and Origin, and path aliases, on /v1/reset") {
+  WEB_PAGES("requests to /v1/reset with a foreign Host or Origin, or with a path alias") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       try (Server server = launch.start()) {
@@ -78,7 +78,7 @@ enum Scenario {
         if (lines > MOST_FIFO_LINES) {
           throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
         }
-        return "the server continued to decide, with %s log lines; it stopped within %s ms"
+        return "the server continued to decide requests, with %s log lines; it stopped within %s ms"
             .formatted(lines, tookMillis);
       }
     }
@@ -116,13 +116,13 @@ enum Scenario {
       return HostileFiles.link(launch);
     }
   },
-  NO_DEFAULT("a rule that names a limit without a default") {
+  NO_DEFAULT("a rule whose limit has no default quota") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       return HostileFiles.noDefault(launch);
     }
   },
-  MARKS("reservations that are cancelled in turns, on few ids, and never denied") {
+  MARKS("reservations on few ids, which are never denied and always cancelled") {
     @Override
     String seen(Server.Launch launch) throws Exception {
       return FullTables.marks(launch);

@@ -150,8 +150,8 @@ enum Target {
       if (!head.startsWith("*")) {
         throw new IOException("unexpected reply: " + head);
       }
-      // The number of names and values in the reply. A later server version can add names and
-      // values.
+      // The number of names and values in the reply to SLUICE.CHECK. A later server version can add
+      // names and values to the reply.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
@@ -204,7 +204,8 @@ enum Target {
     @Override
     Map<String, byte[]> tooDeep() {
       byte[] groups = new byte[60_000];
-      // Each byte begins an unknown group inside the previous group.
+      // Each byte begins a protobuf group with an unknown field number, inside the group of the
+      // previous byte.
       Arrays.fill(groups, (byte) 0x1b);
       return Map.of(
           "a message of nested groups",
@@ -293,12 +294,12 @@ enum Target {
   /** Returns valid requests, which the fuzzer changes at random. */
   abstract List<byte[]> samples();
 
-  /** Returns requests whose content is nested too deeply, by their descriptions. */
+  /** Returns requests whose content is nested too deeply; the map's keys describe the requests. */
   abstract Map<String, byte[]> tooDeep();
 
   /**
-   * Returns requests that are too long, or that declare a length that is too long, by their
-   * descriptions.
+   * Returns requests that are too long, or that declare a length that is too long; the map's keys
+   * describe the requests.
    */
   abstract Map<String, byte[]> tooLong();
 

@@ -23,7 +23,8 @@ public final class ColdStart {
   /**
    * Makes the decisions.
    *
-   * @param args the address of the store, and the number of threads that decide at the same time
+   * @param args the address of the store, and the number of threads that make decisions at the same
+   *     time
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[1]);

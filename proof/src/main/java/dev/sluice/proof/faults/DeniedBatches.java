@@ -128,8 +128,8 @@ record DeniedBatches(int everyMillis, boolean dies) {
   }
 
   /**
-   * Returns an id whose bucket is on the given server. Finds the id by spending with several ids,
-   * until a spend creates a key on this server.
+   * Returns an id whose bucket is on the given server. Spends with one id after another, until a
+   * spend creates a key on the server.
    */
   private static String idOn(LocalRedis server, String limit, String prefix, Limiter limiter) {
     for (int i = 0; ; i++) {

@@ -183,8 +183,8 @@ public final class Load {
 
   /**
    * Measures for how long the machine stops threads: a stopped machine delays the wake-up of a
-   * sleeping thread. The machine can delay every call as long as the sleeping thread. Runs a thread
-   * until this object is closed. Thread-safe.
+   * sleeping thread. A stopped machine can delay every call by the same time as the sleeping
+   * thread. Runs a thread until this object is closed. Thread-safe.
    */
   static final class Stalls implements AutoCloseable {
 

@@ -57,7 +57,7 @@ record PostgresFailover(
     private final EmbeddedPostgres replica;
     private final Proxy between;
 
-    /** Creates the tables on the primary, copies its stopped folder, and starts both servers. */
+    /** Creates the tables on the primary, copies the stopped primary, and starts both servers. */
     Pair(Durability durability, boolean synchronous)
         throws IOException, SQLException, InterruptedException {
       Path of = folder.path().resolve("primary");
@@ -160,7 +160,7 @@ record PostgresFailover(
   /**
    * Runs the load, and kills the primary in the middle of it.
    *
-   * @param synchronous whether each commit waits until the replica has it on its disk
+   * @param synchronous whether each commit waits until the replica has written the commit to disk
    */
   static PostgresFailover of(Durability durability, boolean synchronous) throws Exception {
     try (Pair pair = new Pair(durability, synchronous);

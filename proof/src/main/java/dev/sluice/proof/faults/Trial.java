@@ -112,7 +112,7 @@ enum Trial {
     @Override
     String seen() throws Exception {
       LocalPostgres.useDisk();
-      return "1 caller, a spend every %s ms: %s; 64 callers: %s"
+      return "with 1 caller that spends every %s ms: %s; with 64 callers: %s"
           .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
     }
   },
@@ -120,7 +120,7 @@ enum Trial {
       "8 processes on PostgreSQL: the primary is killed with kill -9, and its replica is promoted") {
     @Override
     String seen() throws Exception {
-      return "durability async: %s; sync: %s; sync with synchronous_standby_names: %s"
+      return "with durability async: %s; with sync: %s; with sync and synchronous_standby_names: %s"
           .formatted(
               PostgresFailover.of(Durability.ASYNC, false).seen(),
               PostgresFailover.of(Durability.SYNC, false).seen(),
@@ -272,7 +272,7 @@ enum Trial {
       FirstOutage cold = FirstOutage.of(false);
       FirstOutage warm = FirstOutage.of(true);
       String seen =
-          "%s; in processes that first made one successful call per caller: %s"
+          "in new processes: %s; in processes that first made one successful call per caller: %s"
               .formatted(cold, warm);
       BrokenPromise.unless(cold.areInTime(MOST_MILLIS) && warm.areInTime(MOST_MILLIS), "%s", seen);
       return seen;
@@ -344,7 +344,7 @@ enum Trial {
 
   abstract String seen() throws Exception;
 
-  /** Crashes PostgreSQL several times. Returns the largest losses. */
+  /** Crashes PostgreSQL several times. Returns how many grants a crash undid at most. */
   private static String undone(int callers, int pauseMillis) throws Exception {
     long granted = 0;
     long undone = 0;

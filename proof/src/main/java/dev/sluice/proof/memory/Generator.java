@@ -36,9 +36,9 @@ final class Generator {
   }
 
   /**
-   * Returns a history without turns. The scheduler chooses the turns during the run. Half of the
-   * histories use only two or three kinds of operations, so that calls of these kinds often
-   * overlap. In each history, the clock moves at a different rate.
+   * Returns a history without thread changes. The scheduler chooses the thread changes during the
+   * run. Half of the histories use only two or three kinds of operations, so that calls of these
+   * kinds often overlap. In each history, the clock moves at a different rate.
    */
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
@@ -58,7 +58,7 @@ final class Generator {
     Setup setup = new Setup(bound, keys, burst, back ? 1_000 * MILLI : 0);
     boolean snapshots = random.nextInt(16) == 0 && !back && !crowded;
     int threads = 2 + random.nextInt(3);
-    // 0: the table is crowded when the threads start. 1: the table becomes crowded later.
+    // Whether the table is crowded when the threads start (0) or becomes crowded later (1).
     int crowding = random.nextInt(2);
     List<Op> filling = brimful ? filled(setup) : List.of();
     List<List<Op>> all = new ArrayList<>();

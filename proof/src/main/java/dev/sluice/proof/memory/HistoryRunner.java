@@ -31,8 +31,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Runs a history with random turns. Of the history's schedule, only the policy for yielding
-   * threads is used.
+   * Runs a history with random thread changes. Of the history's schedule, only the policy for
+   * yielding threads is used.
    */
   Run byChance(History history, Random chance, Odds odds) {
     return run(history, chance, odds, false);
@@ -167,7 +167,7 @@ final class HistoryRunner {
   /**
    * The result of running a history.
    *
-   * @param history the history with the turns of this run, so that the run can be repeated
+   * @param history the history with the thread changes of this run, so that the run can be repeated
    * @param steps the number of steps
    * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
@@ -181,8 +181,8 @@ final class HistoryRunner {
     }
 
     /**
-     * Returns the text of the violation without numbers and names. Two runs with equal texts are
-     * assumed to show the same fault.
+     * Returns the text of the violation without numbers and names. If two violations have equal
+     * texts, the simulator assumes that they show the same fault.
      */
     String kind() {
       return violation

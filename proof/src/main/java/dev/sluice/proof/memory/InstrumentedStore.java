@@ -65,7 +65,7 @@ public interface InstrumentedStore {
     /**
      * Returns the result of a call that threw an exception.
      *
-     * @param what {@link #FULL}, {@link #TWICE}, or the exception
+     * @param what the failure: {@link #FULL}, {@link #TWICE}, or the text of the exception
      */
     public static Answer failed(String what) {
       return new Answer(what, List.of(), List.of());

@@ -44,7 +44,7 @@ final class InstrumentedStores {
 
   /**
    * Loads an instrumented copy of the classes in the store's package. The parent class loader loads
-   * all other classes. Thread-safe.
+   * the classes of all other packages. Thread-safe.
    */
   private static final class InstrumentingLoader extends ClassLoader {
 

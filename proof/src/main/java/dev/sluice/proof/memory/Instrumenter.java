@@ -35,8 +35,8 @@ import org.objectweb.asm.Type;
  */
 
 /**
- * Inserts a call of {@link Steps} before each shared access of a class. Only one thread can use an
- * instrumenter.
+ * Inserts a call of {@link Steps} before each access of a class to shared memory. Only one thread
+ * can use an instrumenter.
  */
 final class Instrumenter {
 
@@ -236,8 +236,8 @@ final class Instrumenter {
     }
 
     /**
-     * Returns a hash of a place in the code. Unlike the place's number, the hash does not depend on
-     * the order in which classes are loaded.
+     * Returns a hash of a code location. Unlike the number of the location, the hash does not
+     * depend on the order in which classes are loaded.
      */
     int hash(int site) {
       return site < 0 ? 0 : hashes[site];

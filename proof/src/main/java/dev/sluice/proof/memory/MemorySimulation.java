@@ -105,8 +105,8 @@ public final class MemorySimulation {
   }
 
   /**
-   * Returns the processor time that this process has used. A run measured in processor time does
-   * the same work on a busy machine.
+   * Returns the processor time that this process has used. If the length of a run is given in
+   * processor time, a busy machine does not shorten the work.
    */
   private static long nanoTime() {
     return ProcessHandle.current().info().totalCpuDuration().orElseThrow().toNanos();
@@ -122,7 +122,7 @@ public final class MemorySimulation {
     return 0;
   }
 
-  /** Runs the history of a seed. The seed determines the calls and the turns. */
+  /** Runs the history of a seed, which determines the calls and the order of the threads. */
   static Run run(HistoryRunner simulation, long seed) {
     Random random = new Random(seed);
     Generator generator = new Generator(random);

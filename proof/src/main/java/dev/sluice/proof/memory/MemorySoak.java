@@ -89,7 +89,7 @@ final class MemorySoak {
         return minutes;
       }
     } catch (NumberFormatException e) {
-      // The error message is printed after this block.
+      // The code after the catch block prints the error message.
     }
     System.err.printf(
         "sluice prove soak: found \"%s\", expected minutes, above 0 and at most %d%n",
@@ -206,8 +206,8 @@ final class MemorySoak {
   }
 
   /**
-   * Checks how many tokens each hot key granted. Hot keys are spent from so often that no hot
-   * bucket becomes full. Each hot key therefore grants all tokens that refill.
+   * Checks how many tokens each hot key granted. The threads spend from the hot keys so often that
+   * no hot bucket becomes full. Each hot key therefore grants all tokens that refill.
    */
   private void checkHotKeys(long startNanos, long endNanos) {
     long intervalNanos = HOT.incrementNanos(1);

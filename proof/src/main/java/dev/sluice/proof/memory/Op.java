@@ -26,7 +26,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     TICK
   }
 
-  /** The operation of a charge. The operations of the store have the same names. */
+  /** The operation of a charge. The store's operations have the names of these constants. */
   public enum Verb {
     /** Reads the bucket. Denies the batch if the bucket does not have the tokens. */
     CHECK,

@@ -52,7 +52,7 @@ final class OverspendJudge {
           case REFUND -> given -= part.cost();
           case RESET -> given -= setup.burst();
           case CHECK -> {
-            // A charge of any other kind returns no tokens to the bucket.
+            // A check neither takes tokens from the bucket nor returns tokens.
           }
         }
       }

@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Shortens a failing history, as long as the shorter history fails in the same way. Removes
- * threads, calls and turns, and removes charges from batches. Only one thread can use a reducer.
+ * threads, calls, thread changes, and charges of batches. Only one thread can use a reducer.
  */
 final class Reducer {
 

@@ -14,7 +14,7 @@ import java.util.stream.Collectors;
  * @param starving whether a thread that yields runs again only when every other thread has ended,
  *     waits for a lock, or has yielded; the last thread that yielded then runs first. If {@code
  *     false}, the threads run in turn
- * @param turns the turns, in ascending order of their steps
+ * @param turns the turns (thread changes), in ascending order of their steps
  */
 record Schedule(boolean starving, List<Turn> turns) {
 
@@ -26,7 +26,7 @@ record Schedule(boolean starving, List<Turn> turns) {
    * A step at which the scheduler makes another thread run, although the current thread could
    * continue.
    *
-   * @param step the number of steps of all threads before the turn
+   * @param step the number of steps of all threads before the thread change
    * @param thread the thread that runs next
    */
   record Turn(long step, int thread) {}

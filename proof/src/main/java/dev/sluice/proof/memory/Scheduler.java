@@ -14,8 +14,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Runs the threads of a simulation, of which only one runs at a time. A simulated thread is a
- * {@link Strand}. To switch strands, the scheduler wakes the thread of the next strand and parks
- * the current thread.
+ * {@link Strand}. To switch simulated threads, the scheduler wakes the real thread of the next
+ * simulated thread and parks the current thread.
  *
  * <p>Runs one history at a time.
  */
@@ -60,19 +60,19 @@ final class Scheduler {
     return violation;
   }
 
-  /** Returns the turns of the last run, with which the run can be repeated. */
+  /** Returns the thread changes of the last run, with which the run can be repeated. */
   List<Turn> made() {
     return List.copyOf(made);
   }
 
   /**
-   * Runs the work of all strands until each has ended.
+   * Runs the work of all simulated threads until each thread has ended.
    *
-   * @param works the work of each strand
-   * @param plan the policy for strands that yield; also the turns, if {@code chance} is null
-   * @param chance chooses the turns at random; null to use the turns of the plan
-   * @param given the probability of a turn at each step, if {@code chance} is not null
-   * @param told receives a line for each change from one strand to another; null for no lines
+   * @param works the work of each simulated thread
+   * @param plan the policy for yielding threads; also the thread changes, if {@code chance} is null
+   * @param chance chooses the thread changes at random; null to use the thread changes of the plan
+   * @param given the probability of a thread change at each step, if {@code chance} is not null
+   * @param told receives a line for each thread change; null for no lines
    */
   void run(
       List<Runnable> works,
@@ -196,7 +196,7 @@ final class Scheduler {
                 .formatted(
                     strand.number,
                     strand.doing,
-                    strand.gaveWayAt > 0 ? "waits and is not run again at" : "stopped at",
+                    strand.gaveWayAt > 0 ? "is not run again after waiting at" : "stopped at",
                     sites.name(strand.site)));
       }
     }
@@ -205,7 +205,7 @@ final class Scheduler {
 
   private static void unwind(Strand me) {
     if (!me.unwound) {
-      // After the run, the strand's remaining code, such as a finally block, is not simulated.
+      // After the run, the remaining code of the thread, such as a finally block, is not simulated.
       me.unwound = true;
       throw new Unwound();
     }
@@ -240,7 +240,7 @@ final class Scheduler {
     change(me, another(me));
   }
 
-  /** Selects the strand that runs next when the current strand yields or waits for a lock. */
+  /** Selects the next simulated thread when the current thread yields or waits for a lock. */
   private Strand another(Strand me) {
     Strand best = null;
     for (int i = 1; i <= inUse; i++) {
@@ -319,13 +319,13 @@ final class Scheduler {
   private void tell(Strand me, String where) {
     if (story != null) {
       story.add(
-          "thread %s, %s: %s steps, until %s"
+          "thread %s, in %s, ran %s steps, until %s"
               .formatted(me.number, me.doing, steps - stepsAtChange, where));
       stepsAtChange = steps;
     }
   }
 
-  /** Ends the current strand. When a strand ends, another strand continues, or the run ends. */
+  /** Ends the current simulated thread. Another thread then continues, or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");
@@ -356,7 +356,7 @@ final class Scheduler {
     }
   }
 
-  /** Thrown to unwind the stack of a strand after the run has ended. */
+  /** Thrown to unwind the stack of a simulated thread after the run has ended. */
   private static final class Unwound extends Error {
     private static final long serialVersionUID = 1;
 
@@ -366,10 +366,10 @@ final class Scheduler {
   }
 
   /**
-   * A simulated thread, whose real thread is reused for several runs. Only one strand runs at a
-   * time.
+   * A simulated thread, whose real thread is reused for several runs. Only one simulated thread
+   * runs at a time.
    *
-   * <p>Only the running strand is allowed to access the fields of strands.
+   * <p>Only the simulated thread that runs is allowed to access the fields of simulated threads.
    */
   private static final class Strand {
 

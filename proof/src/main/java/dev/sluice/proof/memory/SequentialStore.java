@@ -120,8 +120,9 @@ final class SequentialStore {
     long aheadNanos = aheadNanos(nowNanos, tat);
     boolean fits = fits(part, nowNanos, tat);
     // A denial and a refund read the bucket's TAT first, and the clock second. The clock's time
-    // must not be earlier than the first time at which the bucket had this TAT. Only this first
-    // time counts, since the TAT may have changed, and changed back, before the clock was read.
+    // must not be earlier than the first time at which the bucket had this TAT. Only the first time
+    // of this TAT is checked, since the TAT may have changed, and changed back, before the clock
+    // was read.
     boolean late = part.act() == Verb.REFUND || (!fits && part.act().votes());
     long earliestNanos = metBy.get(key).getOrDefault(tatNanos[key], 0L);
     if (late && setup.keptNanos() == 0 && nowNanos < earliestNanos && tat != 0) {

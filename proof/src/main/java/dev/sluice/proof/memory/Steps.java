@@ -53,7 +53,7 @@ public final class Steps {
   }
 
   /**
-   * Replaces a timed park.
+   * Replaces a call that parks the thread for a given time.
    *
    * @param nanos the length of the timed park; the simulator ignores it and lets another thread run
    */

@@ -39,7 +39,7 @@ final class CertificateEnds implements ProductionReport.Drill {
 
   @Override
   public String text() {
-    return "a certificate that ends under load, and is replaced";
+    return "a certificate that expires under load and is replaced";
   }
 
   @Override

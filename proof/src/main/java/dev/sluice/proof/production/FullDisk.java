@@ -21,10 +21,10 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * A drill in which the disk with the snapshot, the audit log and the overrides file is full. The
- * promise: The server continues to decide. A metric and one log line report each failed write of
- * the snapshot, the audit log and the overrides. A change that cannot be saved is rejected with 503
- * and has no effect. When the disk has free space, saving works again, and no temporary files
- * remain.
+ * promise: The server continues to decide requests. A metric and one log line report each failed
+ * write of the snapshot, the audit log and the overrides. A change that cannot be saved is rejected
+ * with 503 and has no effect. When the disk has free space, saving works again, and no temporary
+ * files remain.
  */
 final class FullDisk implements ProductionReport.Drill {
 
@@ -122,11 +122,11 @@ final class FullDisk implements ProductionReport.Drill {
   private void whileFull(Server server) throws Exception {
     long end = System.nanoTime() + TimeUnit.SECONDS.toNanos(PATIENCE_SECONDS);
     try (Client client = Door.HTTP.open(server)) {
-      String missing = "a rejected change";
+      String missing = "no rejected change";
       for (int changes = 0; changes < LEAST_REFUSED || !missing.isEmpty(); changes++) {
         BrokenPromise.unless(
             System.nanoTime() < end,
-            "after %s changes in %s s, the server has not reported: %s",
+            "after %s changes in %s s, the server reported %s",
             changes,
             PATIENCE_SECONDS,
             missing);
@@ -156,17 +156,15 @@ final class FullDisk implements ProductionReport.Drill {
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
-      return "a failed snapshot, in the metric sluice_snapshot_failures_total";
+      return "no failed snapshot in the metric sluice_snapshot_failures_total";
     }
     if (server.metric("sluice_audit_lost_total") == 0) {
-      return "the loss of an audit log line, in the metric sluice_audit_lost_total";
+      return "no lost audit log line in the metric sluice_audit_lost_total";
     }
     if (server.logged("snapshot not written") == 0) {
-      return "a failed snapshot, in the server's log";
+      return "no failed snapshot in the log";
     }
-    return server.logged("its lines are lost") == 0
-        ? "the loss of an audit log line, in the server's log"
-        : "";
+    return server.logged("its lines are lost") == 0 ? "no lost audit log line in the log" : "";
   }
 
   private static void requireRefused(HttpResponse<String> answer) throws BrokenPromise {

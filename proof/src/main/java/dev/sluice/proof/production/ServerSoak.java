@@ -59,8 +59,9 @@ final class ServerSoak implements ProductionReport.Drill {
   private static final int MOST_UNDECIDED = 1_000;
 
   /**
-   * With each protocol, a bucket must grant this share of the allowed tokens in at least one {@link
-   * Window}. On a quiet machine, a client requests three times as many tokens as the limit allows.
+   * The share of the allowed tokens that, with each protocol, a bucket must grant in at least one
+   * {@link Window}. On a quiet machine, a client requests three times as many tokens as the limit
+   * allows.
    */
   private static final double LEAST_FULL = 0.9;
 
@@ -98,7 +99,7 @@ final class ServerSoak implements ProductionReport.Drill {
 
   @Override
   public String text() {
-    return "%s minutes of mixed load over TLS with tokens on %s doors, with reloads, outages, rotations"
+    return "%s minutes of mixed load over TLS with tokens over %s protocols, with reloads, outages, rotations"
         .formatted(minutes, Door.values().length);
   }
 
@@ -196,7 +197,7 @@ final class ServerSoak implements ProductionReport.Drill {
       case NOTICED_SECONDS -> away = true;
       case OUTAGE_SECONDS -> {
         away = false;
-        // The window is told of the lost buckets before Redis restarts, so that the first grant
+        // The window records the loss of the buckets before Redis restarts, so that the first grant
         // after the restart counts for the new buckets.
         window.bucketsLost();
         if (kills) {
@@ -382,7 +383,7 @@ final class ServerSoak implements ProductionReport.Drill {
     /**
      * Ends the window.
      *
-     * @return for each bucket, which share of the allowed tokens it granted, from 0 to 1
+     * @return for each bucket, the share of the allowed tokens that the bucket granted, from 0 to 1
      */
     synchronized Map<String, Double> close() throws BrokenPromise {
       closed = true;

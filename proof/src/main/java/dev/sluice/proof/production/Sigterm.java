@@ -42,7 +42,7 @@ final class Sigterm implements ProductionReport.Drill {
 
   @Override
   public String text() {
-    return "SIGTERM under load%s, %s runs on each of %s doors"
+    return "SIGTERM under load%s, %s runs over each of %s protocols"
         .formatted(tls ? " over TLS" : "", RUNS, Door.values().length);
   }
 
