@@ -292,10 +292,9 @@ final class Debts {
 
   /**
    * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
-   * forgiven. If the end lies more than two offsets ahead of now, the clock has stepped back, and
-   * the end is ignored: otherwise the bucket would wait as long as the clock's step. Ends up to two
-   * offsets ahead are accepted, not only up to one, because concurrent calls can be processed out
-   * of order.
+   * forgiven. A wait that would last for more than two debt depths from now is ignored: the clock
+   * has stepped back, and the bucket would wait as long as the clock's step. The bound is two debt
+   * depths, not one, because concurrent calls can be processed out of order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0

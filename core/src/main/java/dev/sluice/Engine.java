@@ -46,7 +46,7 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // More concurrent charges could overflow the bounded queue of a store.
+  // More than 64 concurrent charges could overflow the bounded queue of a store.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -86,7 +86,7 @@ final class Engine {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /** Throws if a limit's name clashes with the catalogue, or if its quota is missing. */
+  /** Throws an exception if a limit's name clashes with the catalogue, or its quota is missing. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
@@ -104,7 +104,7 @@ final class Engine {
     }
   }
 
-  /** Throws for a limit that has neither a default nor an override. */
+  /** Throws an exception for a limit that has neither a default nor an override. */
   void requireConfigured(LimitName name) {
     if (limits.get().coverage(name) == Coverage.NOT_CONFIGURED) {
       meetMissing(List.of(name));
@@ -113,8 +113,8 @@ final class Engine {
 
   /**
    * Registers that requests need a default of these limits, so that a missing default is counted,
-   * and logged if the policy is WARN. Since the registered policy is never REFUSE, limits without
-   * the default can still be loaded.
+   * and logged if the policy is WARN. Never registers the policy REFUSE, so that limits without the
+   * default can still be loaded.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -463,7 +463,10 @@ final class Engine {
     return answer;
   }
 
-  /** Spends in the store, or by the failure rules if the store failed; the wait follows later. */
+  /**
+   * Spends tokens from the store, or by the failure rules if the store failed; does not wait for
+   * the tokens.
+   */
   private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = store.oneCall();
     long askedNanos = store.waitQueues().asks();

@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // No store call: another thread took new tokens, or the new limits have the same quota.
+          // No new charge: another thread took new tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -170,7 +170,7 @@ public final class Lease implements AutoCloseable {
 
     /**
      * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers take
-     * tokens of the bucket meanwhile, spends only one token.
+     * tokens of the bucket at the same time, spends only one token.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {

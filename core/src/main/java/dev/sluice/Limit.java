@@ -220,7 +220,7 @@ public final class Limit implements DirectLimit {
   /** Returns the limit's name and its default quotas. */
   @Override
   public String toString() {
-    // The last known limits: toString() must not throw if the limit was removed.
+    // Uses the last known limits, since toString() must not throw if the limit was removed.
     Resolved last = resolved;
     List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
@@ -333,7 +333,7 @@ public final class Limit implements DirectLimit {
    * other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
-   * @return for each id, at its index, whether a token was spent
+   * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id does not match the limit's id format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
@@ -351,7 +351,7 @@ public final class Limit implements DirectLimit {
    *
    * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
    *     keeps no reference to the arrays
-   * @return for each id, at its index, whether a token was spent
+   * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id is not UTF-8, or its format is wrong; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already

@@ -234,7 +234,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         tatNanos[index]);
   }
 
-  // The methods that an observer calls
+  // The methods of LimiterObserver.Spent, which an observer calls
 
   @Override
   public int count() {

@@ -39,9 +39,10 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns a second reference, which starts with the same limits. Both references share their
-   * {@linkplain #require requirements}, including requirements that are added later. A second
-   * reference is useful for derived limits, for example with the overrides of a database table.
+   * Returns a second reference, which starts with the same limits. The old and the new reference
+   * share their {@linkplain #require requirements}, including requirements that are added later. A
+   * second reference is useful for derived limits, for example with the overrides of a database
+   * table.
    *
    * @return a reference to the current limits
    */

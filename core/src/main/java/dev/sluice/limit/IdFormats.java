@@ -599,7 +599,7 @@ final class IdFormats {
 
     private SpecialPurpose() {}
 
-    /** Throws if an address range overlaps a reserved range. */
+    /** Throws an exception if an address range overlaps a reserved range. */
     static void refuse(IpAddress lowest, int prefixLength) {
       for (Range range : RANGES) {
         if (range.overlaps(lowest, prefixLength)) {

@@ -121,7 +121,7 @@ public record LimitOverride(
    * quotas, if none has this period). An operator may have lowered the override by mistake.
    *
    * @param present the existing override
-   * @return the change; null if the new override lowers no quota and removes none
+   * @return the change; null if the new override neither lowers nor removes a quota
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()
