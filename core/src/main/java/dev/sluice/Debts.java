@@ -118,9 +118,9 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call. For a spend of a bucket in debt, forgives the debt and
-   * spends. A check returns the reading that a spend would see after the debt was forgiven. If
-   * forgiving fails, the call stays denied.
+   * Returns the final readings of a call. For a spend from a bucket in debt, forgives the debt and
+   * charges the spend. A check returns the reading that a spend would see after the debt was
+   * forgiven. If forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit

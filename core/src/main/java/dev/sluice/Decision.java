@@ -450,7 +450,7 @@ public final class Decision {
   /**
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
-   * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
+   * @param leastSpread the maximum of the jitter for short waits, in seconds
    * @param salt a number that distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {

@@ -187,8 +187,7 @@ final class Engine {
    * allowed to block.
    *
    * @throws StoreException the first failure for which no failure rule decides, thrown when no
-   *     spend is in flight. After an interrupt, this method no longer waits for the spends in
-   *     flight
+   *     spend is in flight. After an interrupt, the caller no longer waits for the spends in flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -235,7 +234,7 @@ final class Engine {
     return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
-  /** Makes a decision. All decisions on transactions are made by this method. */
+  /** Makes a decision. All decisions on transactions come from {@code answer}. */
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
@@ -306,7 +305,7 @@ final class Engine {
    *
    * @param done a function that computes the result of a check, or of a plan that a penalty denies
    * @param otherwise a function that computes the result of a store failure
-   * @param then a function that charges the rest of the plan
+   * @param then a function that charges the store for the rest of the plan
    */
   private <T> CompletionStage<T> afterLook(
       BucketStore call,

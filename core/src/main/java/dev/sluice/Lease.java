@@ -261,7 +261,10 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend. Token 0 is taken already; {@code next} is the next token's index. */
+  /**
+   * The held tokens that one spend has taken. Token 0 is taken already; {@code next} is the next
+   * token's index.
+   */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
@@ -316,7 +319,7 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // Each whole interval before untilNanos belongs to a token that has not begun to refill.
+      // Each whole emission interval until untilNanos belongs to a token that is not yet refilling.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }

@@ -171,7 +171,7 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, which {@link #effective} lacks. */
+    /** Whether some ids have an override or a penalty; {@link #effective} includes neither. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
@@ -184,7 +184,7 @@ public final class Limit implements DirectLimit {
 
   /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
-    // This race is harmless: two threads may create the same effect, and either object is correct.
+    // Two threads may create the same effect: the race is harmless, since either object is correct.
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
 
     Effect of(Quota quota, long cost) {

@@ -605,8 +605,8 @@ public final class Limiter {
 
   /**
    * Checks that a transaction has a quota, or that its limit is declared unlimited. Code that does
-   * not call the limiter for transactions without a quota must call this method instead, so that a
-   * missing default is noticed.
+   * not call the limiter for transactions without a quota must call {@code requireDefault} instead,
+   * so that a missing default is noticed.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException if a default is missing, unless the builder allows missing

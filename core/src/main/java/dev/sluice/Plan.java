@@ -153,9 +153,9 @@ record Plan(
   }
 
   /**
-   * The result of reading the buckets.
+   * The state of a plan after its buckets were read.
    *
-   * @param plan the rest of the plan
+   * @param plan the plan with the charges that must still be sent
    * @param decisions the decision of each transaction if the plan needs no further charge,
    *     otherwise null
    */

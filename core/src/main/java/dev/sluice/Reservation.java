@@ -168,7 +168,7 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back. Calls of this method after the first call, or after {@link #close}, do
+   * Gives the tokens back. A further cancellation, or a cancellation after {@link #close}, does
    * nothing.
    *
    * @throws StoreException if the store failed. After a store failure, the tokens stay spent,
@@ -180,8 +180,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good.
-   * Calls of this method after the first call, or after {@link #close}, do nothing.
+   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good. A
+   * further cancellation, or a cancellation after {@link #close}, does nothing.
    *
    * @param which the transactions to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
@@ -191,8 +191,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back without blocking. Calls of this method after the first call, or after
-   * {@link #close}, do nothing.
+   * Gives the tokens back without blocking. A further cancellation, or a cancellation after {@link
+   * #close}, does nothing.
    *
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
@@ -204,7 +204,7 @@ public final class Reservation implements AutoCloseable {
 
   /**
    * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
-   * spent for good. Calls of this method after the first call, or after {@link #close}, do nothing.
+   * spent for good. A further cancellation, or a cancellation after {@link #close}, does nothing.
    *
    * @param which the transactions to give back
    * @return a stage that completes when the tokens are given back; it fails with a {@link
@@ -229,8 +229,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs with the true costs. This method does nothing if the reservation is
-   * denied, or was settled, cancelled or closed before.
+   * Replaces the reserved costs with the true costs. A settlement does nothing if the reservation
+   * is denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
    * tokens that have refilled since. If the true cost is higher, the difference is charged now, if

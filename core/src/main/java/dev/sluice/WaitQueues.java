@@ -231,7 +231,7 @@ final class WaitQueues {
    *
    * @param places the caller's places, each of a different bucket
    * @param askedNanos the time that {@link #asks} returned before the store call
-   * @param onCome a callback for a turn that comes only after this method has returned; must not
+   * @param onCome a callback for a turn that comes only after {@code enter} has returned; must not
    *     block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {

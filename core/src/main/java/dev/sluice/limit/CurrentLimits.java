@@ -66,8 +66,8 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns whether limits that were read earlier are still current. This method only compares two
-   * references, so callers can call it for every request.
+   * Returns whether limits that were read earlier are still current. The check only compares two
+   * references, so callers can make it for every request.
    *
    * @param seen the limits that were read
    * @return false if the limits have been replaced

@@ -130,8 +130,8 @@ public interface IdFormat {
 
   /**
    * Returns the id whose bucket counts the requests for a valid id. For example, the bucket of
-   * {@code example.org} can count the requests for {@code www.example.org}. Callers use this method
-   * for ids that a person entered; requests already contain the id of the bucket.
+   * {@code example.org} can count the requests for {@code www.example.org}. Callers widen the ids
+   * that a person entered; requests already contain the id of the bucket.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the given id, unless this id shares a bucket with other ids
@@ -243,7 +243,7 @@ public interface IdFormat {
     STRICT;
 
     /**
-     * Returns the canonical text; if strict, throws an exception for a text that differs.
+     * Returns the canonical text; if strict, throws an exception for a text that is not canonical.
      *
      * @param text the id as a user wrote it
      * @param canonical the canonical text of the id

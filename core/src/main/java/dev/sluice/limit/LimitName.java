@@ -236,9 +236,9 @@ public final class LimitName {
   /**
    * Returns the bucket key for an id that a person wrote, in an override file or on a command line.
    *
-   * <p>If overrides of this limit have only the first parts of an id, this method accepts both the
-   * whole id and the first parts. For an id that shares a bucket with other ids, such as a name
-   * below a registered domain, returns the key of the shared bucket.
+   * <p>If overrides of this limit have only the first parts of an id, {@code text} can be the whole
+   * id or the first parts. For an id that shares a bucket with other ids, such as a name below a
+   * registered domain, returns the key of the shared bucket.
    *
    * @param text the id
    * @param strictness whether an id that is not in canonical form is refused
@@ -441,8 +441,9 @@ public final class LimitName {
     }
 
     /**
-     * Declares that a missing default disables the limit, as in Boulder. Call this method only if
-     * an existing contract requires it: if the default is forgotten, the limit allows all requests.
+     * Declares that a missing default disables the limit, as in Boulder. Disable limits without a
+     * default only if an existing contract requires it: if the default is forgotten, the limit
+     * allows all requests.
      *
      * @return this builder
      */

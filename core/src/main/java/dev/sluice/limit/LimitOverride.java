@@ -85,7 +85,7 @@ public record LimitOverride(
   }
 
   /**
-   * Returns the same override for another limit or id.
+   * Returns a copy of this override for another limit or id.
    *
    * @param newName the limit's name
    * @param newId the id in canonical form

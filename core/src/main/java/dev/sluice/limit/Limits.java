@@ -252,7 +252,7 @@ public final class Limits {
 
   /**
    * Returns a copy of these limits without the overrides that have ended. Limits read no clock, so
-   * an ended override stays in force until this method is called.
+   * an ended override stays in force until {@code withoutEnded} removes it.
    *
    * @param now the current time
    * @return new limits; these limits if no override has ended
@@ -443,7 +443,7 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a limit. This method does nothing for a limit with {@linkplain
+     * Sets the default of a limit; does nothing for a limit with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
      * @param name a limit name from the catalogue
