@@ -545,8 +545,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
-   * refilled; see {@link Limiter#acquire(Transaction, Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next token and waits until this
+   * token has refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
@@ -561,8 +561,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
-   * have refilled; see {@link Limiter#acquire(Transaction, Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next tokens and waits until
+   * these tokens have refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst

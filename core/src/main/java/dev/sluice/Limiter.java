@@ -431,8 +431,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
-   * refilled; see {@link #acquire(Transaction, Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next token and waits until this
+   * token has refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -445,8 +445,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
-   * have refilled; see {@link #acquire(Transaction, Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next tokens and waits until
+   * these tokens have refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -461,8 +461,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends a transaction. If the bucket has too few tokens now, takes the next ones and waits until
-   * they have refilled.
+   * Spends a transaction. If the bucket has too few tokens now, takes the next tokens and waits
+   * until these tokens have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
    * maxWait}, the store takes them now. The length of the wait is therefore known at the start, and

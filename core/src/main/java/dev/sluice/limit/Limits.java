@@ -618,7 +618,7 @@ public final class Limits {
      * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
      * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
      *
-     * @return whether this is {@link #NO_DEFAULT} or {@link #NOT_CONFIGURED}
+     * @return true if the constant is {@link #NO_DEFAULT} or {@link #NOT_CONFIGURED}
      */
     public boolean isMissing() {
       return this == NO_DEFAULT || this == NOT_CONFIGURED;
