@@ -427,7 +427,7 @@ public final class Decision {
    * Returns the value of a {@code Retry-After} header, which is {@link #retryIn} in whole seconds,
    * rounded up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all
    * at once, even clients that were denied at the same moment. A jitter above 0 adds up to one
-   * second even to a very short wait, since the header has whole seconds.
+   * second even to a very short wait, since a {@code Retry-After} header has whole seconds.
    *
    * @return the wait in seconds, at least 1 for a denial after which a retry can succeed
    */

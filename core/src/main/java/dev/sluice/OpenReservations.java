@@ -385,8 +385,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers charges that lower TATs and belong to no reservation here, before the charges are
-   * sent: plain refunds, receipts, resets and forgiven debts.
+   * Registers charges that lower TATs and belong to no reservation of this process, before the
+   * charges are sent: plain refunds, receipts, resets and forgiven debts.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
