@@ -192,7 +192,7 @@ record PendingAcquire(
 
     <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-    /** Returns a task with which any thread can wake up the calling thread from {@link #park}. */
+    /** Returns a task that any thread can run to wake up the calling thread from {@link #park}. */
     Runnable wakeUp();
 
     /**

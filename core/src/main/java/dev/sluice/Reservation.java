@@ -504,7 +504,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Checks whether a settlement with a receipt would accept these costs. Changes nothing.
+     * Checks whether a settlement with a receipt would accept the costs of this object. Changes
+     * nothing.
      *
      * @param receipt the receipt of the reservation to settle
      * @throws InvalidRequestException if {@link Limiter#settle} would throw this exception
