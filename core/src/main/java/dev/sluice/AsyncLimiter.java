@@ -72,7 +72,7 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#check(Transaction)}.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision that a spend would have returned
    */
   public CompletionStage<Decision> check(Transaction transaction) {
@@ -115,7 +115,7 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#spend(Transaction)}.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision, allowed if the tokens were spent
    */
   public CompletionStage<Decision> spend(Transaction transaction) {
@@ -183,7 +183,7 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#refund(Transaction)}.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
@@ -262,7 +262,7 @@ public final class AsyncLimiter {
   /**
    * Non-blocking form of {@link Limiter#reserve(Transaction)}.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the reservation, denied if the bucket had too few tokens
    */
   public CompletionStage<Reservation> reserve(Transaction transaction) {
@@ -338,7 +338,7 @@ public final class AsyncLimiter {
    * these threads. With a clock for tests, code that is chained to the stage runs on the thread
    * that advances the clock.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @param maxWait the longest wait, zero or more
    * @return a stage that completes once the tokens have refilled, or at once with a denial
    */

@@ -118,9 +118,9 @@ final class Debts {
   }
 
   /**
-   * Returns the final readings of a call. For a spend of a bucket in debt, forgives the debt and
-   * spends. A check returns the reading that a spend would see after the debt was forgiven. If
-   * forgiving fails, the call stays denied.
+   * Returns the final readings of a call. For a spend from a bucket in debt, forgives the debt and
+   * charges the spend. A check returns the reading that a spend would see after the debt was
+   * forgiven. If forgiving fails, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -292,10 +292,9 @@ final class Debts {
 
   /**
    * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
-   * forgiven. If the end lies more than two offsets ahead of now, the clock has stepped back, and
-   * the end is ignored: otherwise the bucket would wait as long as the clock's step. Ends up to two
-   * offsets ahead are accepted, not only up to one, because concurrent calls can be processed out
-   * of order.
+   * forgiven. A wait that would last for more than two debt depths from now is ignored: the clock
+   * has stepped back, and the bucket would wait as long as the clock's step. The bound is two debt
+   * depths, not one, because concurrent calls can be processed out of order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0

@@ -42,7 +42,7 @@ public final class Decision {
   /**
    * Creates a decision.
    *
-   * @param transaction null for a batch in which nothing was checked
+   * @param transaction the transaction, null for a batch in which nothing was checked
    * @param decidedBy the store, or the failure rule that decided in place of the store
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null if there is none
@@ -98,8 +98,8 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision for a spend that its bucket allows, but that took no tokens since its
-   * batch was denied.
+   * Returns a copy of this decision on an allowed spend, changed to report that the spend took no
+   * tokens because its batch was denied.
    *
    * @param quota the transaction's quota, null if no store was called for the transaction
    */
@@ -232,7 +232,7 @@ public final class Decision {
     private final String word = name().toLowerCase(Locale.ROOT);
 
     /**
-     * Returns the value in the form that responses and headers use.
+     * Returns the constant's name in the form that responses and headers use.
      *
      * @return the name of this value in lower case
      */
@@ -243,7 +243,7 @@ public final class Decision {
     /**
      * Returns whether {@link #remaining}, {@link #resetIn} and the quota describe a bucket.
      *
-     * @return false for {@link #ALLOW} and {@link #DENY}
+     * @return whether the store or the rule {@link #LOCAL} decided
      */
     public boolean knowsBucket() {
       return this == STORE || this == LOCAL;
@@ -255,15 +255,16 @@ public final class Decision {
    * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
    * decided another transaction, otherwise the store.
    *
-   * @return the store or the failure rule
+   * @return the store, or the failure rule that decided in place of the store
    */
   public DecidedBy decidedBy() {
     return decidedBy;
   }
 
   /**
-   * Returns whether a {@link FailureRule} decided because the store could not. Under the rules
-   * allow and deny, {@link #remaining} is 0, and {@link #retryIn} of a denial is one second.
+   * Returns whether a {@link FailureRule} decided because the store could not. Under the failure
+   * rules {@code allow} and {@code deny}, {@link #remaining} is 0, and {@link #retryIn} of a denial
+   * is one second.
    *
    * @return true if {@link #decidedBy} is not the store
    */
@@ -293,7 +294,7 @@ public final class Decision {
   /**
    * Returns the time from the decision until the same cost can be spent again.
    *
-   * @return zero if the cost can be spent at once
+   * @return the wait, zero if the cost can be spent at once
    */
   public Duration retryIn() {
     return Duration.ofNanos(answer.retryInNanos());
@@ -317,7 +318,7 @@ public final class Decision {
   /**
    * Returns the time from the decision until the bucket is full again.
    *
-   * @return zero for a full bucket
+   * @return the time, zero if the bucket is full
    */
   public Duration resetIn() {
     return Duration.ofNanos(answer.resetInNanos());
@@ -370,7 +371,7 @@ public final class Decision {
 
   /**
    * Returns the decision on each quota of a limit with several quotas. This decision is equal to
-   * the strictest decision in the list.
+   * the strictest decision on a quota.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -426,7 +427,7 @@ public final class Decision {
    * Returns the value of a {@code Retry-After} header, which is {@link #retryIn} in whole seconds,
    * rounded up, plus jitter ({@link LimitName#jitter}). The jitter keeps clients from retrying all
    * at once, even clients that were denied at the same moment. A jitter above 0 adds up to one
-   * second even to a very short wait, since the header has whole seconds.
+   * second even to a very short wait, since a {@code Retry-After} header has whole seconds.
    *
    * @return the wait in seconds, at least 1 for a denial after which a retry can succeed
    */
@@ -449,7 +450,7 @@ public final class Decision {
   /**
    * Returns the jitter of this decision, which depends on the decision's time and id.
    *
-   * @param leastSpread the smallest maximum of the jitter in seconds, for short waits
+   * @param leastSpread the maximum of the jitter for short waits, in seconds
    * @param salt a number that distinguishes decisions with the same time and id
    */
   private long jitterSeconds(long leastSpread, int salt) {

@@ -116,7 +116,7 @@ final class EffectiveQuota {
     return new EffectiveQuota(name, share, origin, coverage, List.of(), parts, whole, period);
   }
 
-  /** Returns one part per quota, the longest period first; empty for one quota. */
+  /** Returns one object per quota, the longest period first; empty for a limit with one quota. */
   List<EffectiveQuota> parts() {
     return parts;
   }
@@ -131,7 +131,10 @@ final class EffectiveQuota {
         : parts.stream().map(part -> Objects.requireNonNull(part.quota)).toList();
   }
 
-  /** Returns the object of the whole limit, even if this object has only one of several quotas. */
+  /**
+   * Returns the {@code EffectiveQuota} of the whole limit, even if this object has only one of the
+   * limit's quotas.
+   */
   EffectiveQuota whole() {
     return whole == null ? this : whole;
   }
@@ -168,7 +171,7 @@ final class EffectiveQuota {
     return origin == Origin.OVERRIDE;
   }
 
-  /** Returns whether the caller supplied the quota, which does not depend on the limits. */
+  /** Returns whether the caller supplied the quota, so that it does not depend on the limits. */
   boolean ofCaller() {
     return origin == Origin.CALLER;
   }
@@ -192,7 +195,7 @@ final class EffectiveQuota {
    * Returns the key of the bucket. If there are several quotas, the key for the quota with the
    * longest period is the same as for a single quota, so that a limit keeps its buckets when quotas
    * with shorter periods are added. The key for a quota with a shorter period contains this period.
-   * The key does not contain the quota's index in the list, since adding a quota can change the
+   * Bucket keys do not contain a quota's index, since adding a quota to a limit can change the
    * index.
    */
   String bucketKey(String canonicalId) {

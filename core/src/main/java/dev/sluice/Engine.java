@@ -46,7 +46,7 @@ final class Engine {
 
   static final LimiterObserver NOBODY = new LimiterObserver() {};
 
-  // More concurrent charges could overflow the bounded queue of a store.
+  // More than 64 concurrent charges could overflow the bounded queue of a store.
   private static final int MOST_AT_ONCE = 64;
   private static final int MOST_TRIES = 8; // two tries are enough if no other caller interferes
   private static final String ASKS = "a request";
@@ -86,7 +86,7 @@ final class Engine {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /** Throws if a limit's name clashes with the catalogue, or if its quota is missing. */
+  /** Throws an exception if a limit's name clashes with the catalogue, or its quota is missing. */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
@@ -104,7 +104,7 @@ final class Engine {
     }
   }
 
-  /** Throws for a limit that has neither a default nor an override. */
+  /** Throws an exception for a limit that has neither a default nor an override. */
   void requireConfigured(LimitName name) {
     if (limits.get().coverage(name) == Coverage.NOT_CONFIGURED) {
       meetMissing(List.of(name));
@@ -113,8 +113,8 @@ final class Engine {
 
   /**
    * Registers that requests need a default of these limits, so that a missing default is counted,
-   * and logged if the policy is WARN. Since the registered policy is never REFUSE, limits without
-   * the default can still be loaded.
+   * and logged if the policy is WARN. Never registers the policy REFUSE, so that limits without the
+   * default can still be loaded.
    */
   private void meetMissing(List<LimitName> names) {
     boolean warns = onMissing == MissingDefault.WARN;
@@ -187,8 +187,7 @@ final class Engine {
    * allowed to block.
    *
    * @throws StoreException the first failure for which no failure rule decides, thrown when no
-   *     spend is in flight. After an interrupt, this method no longer waits for the spends in
-   *     flight
+   *     spend is in flight. After an interrupt, the caller no longer waits for the spends in flight
    */
   List<Decision> decideEach(List<Transaction> spends) {
     BucketStore call = store.oneCall();
@@ -235,7 +234,7 @@ final class Engine {
     return plan.only(observed(plan, onFailure.now().decide(plan, failure), store.start()));
   }
 
-  /** Makes a decision. All decisions on transactions are made by this method. */
+  /** Makes a decision. All decisions on transactions come from {@code answer}. */
   private CompletionStage<Decision> answer(
       BucketStore call, Plan plan, BiFunction<Plan, List<Decision>, Decision> verdict) {
     long start = store.start();
@@ -306,7 +305,7 @@ final class Engine {
    *
    * @param done a function that computes the result of a check, or of a plan that a penalty denies
    * @param otherwise a function that computes the result of a store failure
-   * @param then a function that charges the rest of the plan
+   * @param then a function that charges the store for the rest of the plan
    */
   private <T> CompletionStage<T> afterLook(
       BucketStore call,
@@ -463,7 +462,10 @@ final class Engine {
     return answer;
   }
 
-  /** Spends in the store, or by the failure rules if the store failed; the wait follows later. */
+  /**
+   * Spends tokens from the store, or by the failure rules if the store failed; does not wait for
+   * the tokens.
+   */
   private CompletionStage<PendingAcquire> grant(Plan plan, Duration maxWait, long start) {
     BucketStore call = store.oneCall();
     long askedNanos = store.waitQueues().asks();
@@ -495,7 +497,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports to the observer that the limiter denied a caller who accepted a wait. */
+  /** Reports to the observer that the limiter denied a caller who allowed a wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));

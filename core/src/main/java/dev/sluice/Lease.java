@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // No store call: another thread took new tokens, or the new limits have the same quota.
+          // No new charge: another thread took new tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -170,7 +170,7 @@ public final class Lease implements AutoCloseable {
 
     /**
      * Spends {@code wanted} tokens, or all tokens of a bucket that has fewer. If other callers take
-     * tokens of the bucket meanwhile, spends only one token.
+     * tokens of the bucket at the same time, spends only one token.
      */
     private boolean spendAsManyAsThereAre(
         BucketStore call, Limits now, Transaction one, Quota quota, long wanted) {
@@ -261,7 +261,10 @@ public final class Lease implements AutoCloseable {
     }
   }
 
-  /** The tokens of one spend. Token 0 is taken already; {@code next} is the next token's index. */
+  /**
+   * The held tokens that one spend has taken. Token 0 is taken already; {@code next} is the next
+   * token's index.
+   */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
@@ -316,7 +319,7 @@ public final class Lease implements AutoCloseable {
       if (Long.compareUnsigned(untilNanos, nowNanos) <= 0) {
         return count;
       }
-      // Each whole interval before untilNanos belongs to a token that has not begun to refill.
+      // Each whole emission interval until untilNanos belongs to a token that is not yet refilling.
       long leftNanos = untilNanos - nowNanos;
       return (int) Math.max(count - Long.divideUnsigned(leftNanos, quota.intervalNanos()), 0);
     }

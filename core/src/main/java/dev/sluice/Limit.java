@@ -171,7 +171,7 @@ public final class Limit implements DirectLimit {
       @Nullable Buckets buckets,
       SmallSpends spends) {
 
-    /** Whether some ids have an override or a penalty, which {@link #effective} lacks. */
+    /** Whether some ids have an override or a penalty; {@link #effective} includes neither. */
     boolean hasExceptions() {
       return hasOverrides || hasPenalties;
     }
@@ -184,7 +184,7 @@ public final class Limit implements DirectLimit {
 
   /** Caches the effects of spends with small costs, so that trySpend allocates nothing. */
   static final class SmallSpends {
-    // This race is harmless: two threads may create the same effect, and either object is correct.
+    // Two threads may create the same effect: the race is harmless, since either object is correct.
     private final @Nullable Effect[] ofSmallCosts = new Effect[SMALL_COSTS];
 
     Effect of(Quota quota, long cost) {
@@ -220,7 +220,7 @@ public final class Limit implements DirectLimit {
   /** Returns the limit's name and its default quotas. */
   @Override
   public String toString() {
-    // The last known limits: toString() must not throw if the limit was removed.
+    // Uses the last known limits, since toString() must not throw if the limit was removed.
     Resolved last = resolved;
     List<Quota> quotas = last.effective().quotas();
     boolean isUnlimited = last.limits().coverage(last.name()) == Coverage.UNLIMITED;
@@ -333,7 +333,7 @@ public final class Limit implements DirectLimit {
    * other ids are still spent.
    *
    * @param ids the ids to limit; an id can occur more than once
-   * @return for each id, at its index, whether a token was spent
+   * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id does not match the limit's id format; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
@@ -351,7 +351,7 @@ public final class Limit implements DirectLimit {
    *
    * @param utf8Ids the ids to limit, each as UTF-8; an id can occur more than once; the limiter
    *     keeps no reference to the arrays
-   * @return for each id, at its index, whether a token was spent
+   * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id is not UTF-8, or its format is wrong; nothing is spent then
    * @throws StoreException if the store could not decide and no failure rule decides instead; other
    *     ids can be charged already
@@ -545,8 +545,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
-   * refilled; see {@link Limiter#acquire(Transaction, Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next token and waits until this
+   * token has refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param maxWait the longest wait, zero or more
@@ -561,8 +561,8 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
-   * have refilled; see {@link Limiter#acquire(Transaction, Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next tokens and waits until
+   * these tokens have refilled; see {@link Limiter#acquire(Transaction, Duration)}.
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst

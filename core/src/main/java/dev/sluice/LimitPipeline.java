@@ -112,7 +112,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // Compares references: an equal quota in another object only makes this method compute again.
+  // Compares references: for an equal quota in another object, the effect is only computed again.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;
@@ -234,7 +234,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
         tatNanos[index]);
   }
 
-  // The methods that an observer calls
+  // The methods of LimiterObserver.Spent, which an observer calls
 
   @Override
   public int count() {

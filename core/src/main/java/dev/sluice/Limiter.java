@@ -121,8 +121,8 @@ public final class Limiter {
    * @param limit the limit's name
    * @return a view of this limiter
    * @throws UnknownLimitException if the catalogue has no such name
-   * @throws MissingDefaultException if the limit now has neither a default nor an override; a limit
-   *     that loses its default and overrides later refuses requests
+   * @throws MissingDefaultException if the limit now has neither a default nor an override. If a
+   *     reload removes the default and the overrides, the returned limit refuses requests
    */
   public Limit limit(String limit) {
     Limit known = named.get(Objects.requireNonNull(limit, "limit"));
@@ -142,8 +142,8 @@ public final class Limiter {
    * @param quota the rate and burst for each id
    * @param more further quotas of the same limit, each with a different period
    * @return a view of this limiter
-   * @throws InvalidRequestException if the catalogue has the same number with another name, or the
-   *     same name with another number
+   * @throws InvalidRequestException if the catalogue has the limit's number with another name, or
+   *     the limit's name with another number
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public Limit limit(LimitName name, Quota quota, Quota... more) {
@@ -192,7 +192,7 @@ public final class Limiter {
    * Checks whether a transaction could be spent now. Changes nothing. The transaction's kind is
    * ignored, except that an allow-only transaction is always allowed.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision that a spend would have returned
    */
   public Decision check(Transaction transaction) {
@@ -235,7 +235,7 @@ public final class Limiter {
   /**
    * Spends a transaction; same as a batch with one transaction.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    */
   public Decision spend(Transaction transaction) {
@@ -311,7 +311,7 @@ public final class Limiter {
   /**
    * Gives a transaction's cost back, but never fills a bucket beyond its burst; creates no bucket.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the decision, allowed if the bucket took any tokens back
    */
   @CanIgnoreReturnValue
@@ -386,7 +386,7 @@ public final class Limiter {
   /**
    * Reserves a transaction's cost: spends the tokens now; the reservation can give them back.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @return the reservation, denied if the bucket had too few tokens
    */
   public Reservation reserve(Transaction transaction) {
@@ -431,8 +431,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends one token. If the bucket has no token now, takes the next one and waits until it has
-   * refilled; see {@link #acquire(Transaction, Duration)}.
+   * Spends one token. If the bucket has no token now, takes the next token and waits until this
+   * token has refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -445,8 +445,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends a cost. If the bucket has too few tokens now, takes the next ones and waits until they
-   * have refilled; see {@link #acquire(Transaction, Duration)}.
+   * Spends a cost. If the bucket has too few tokens now, takes the next tokens and waits until
+   * these tokens have refilled; see {@link #acquire(Transaction, Duration)}.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -461,8 +461,8 @@ public final class Limiter {
   }
 
   /**
-   * Spends a transaction. If the bucket has too few tokens now, takes the next ones and waits until
-   * they have refilled.
+   * Spends a transaction. If the bucket has too few tokens now, takes the next tokens and waits
+   * until these tokens have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
    * maxWait}, the store takes them now. The length of the wait is therefore known at the start, and
@@ -496,7 +496,7 @@ public final class Limiter {
    *
    * <p>The waits are measured with the clock that {@link Builder#time} sets.
    *
-   * @param transaction the bucket and the cost
+   * @param transaction a transaction with the bucket and the cost
    * @param maxWait the longest wait, zero or more
    * @return the decision, allowed once the tokens have refilled; a denial is returned at once
    * @throws InvalidRequestException if the wait is negative, the limit's name declares no {@link
@@ -605,8 +605,8 @@ public final class Limiter {
 
   /**
    * Checks that a transaction has a quota, or that its limit is declared unlimited. Code that does
-   * not call the limiter for transactions without a quota must call this method instead, so that a
-   * missing default is noticed.
+   * not call the limiter for transactions without a quota must call {@code requireDefault} instead,
+   * so that a missing default is noticed.
    *
    * @param transaction the transaction
    * @throws MissingDefaultException if a default is missing, unless the builder allows missing
@@ -726,8 +726,8 @@ public final class Limiter {
      * @param limit the limit's name
      * @param rule the failure rule for this limit
      * @return this builder
-     * @throws InvalidRequestException if the catalogue has the same number with another name, or
-     *     the same name with another number
+     * @throws InvalidRequestException if the catalogue has the limit's number with another name, or
+     *     the limit's name with another number
      */
     @CanIgnoreReturnValue
     public Builder onFailure(LimitName limit, FailureRule rule) {

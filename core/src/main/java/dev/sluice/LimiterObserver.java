@@ -118,14 +118,14 @@ public interface LimiterObserver {
     /**
      * Returns the number of spends.
      *
-     * @return a number, at least 1
+     * @return the number of spends, at least 1
      */
     int count();
 
     /**
      * Returns whether a spend was allowed.
      *
-     * @param index the index of the spend, from 0
+     * @param index the index of the spend in the series, from 0
      * @return true if the tokens were taken
      */
     boolean allowed(int index);
@@ -133,7 +133,7 @@ public interface LimiterObserver {
     /**
      * Returns whether a spend took tokens from a full bucket, which the store had to create.
      *
-     * @param index the index of the spend, from 0
+     * @param index the index of the spend in the series, from 0
      * @return true if the bucket is known to have been full; the default implementation always
      *     returns false
      */
@@ -144,7 +144,7 @@ public interface LimiterObserver {
     /**
      * Creates the decision on a spend.
      *
-     * @param index the index of the spend, from 0
+     * @param index the index of the spend in the series, from 0
      * @return the decision
      */
     Decision decision(int index);

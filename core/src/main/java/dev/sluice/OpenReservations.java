@@ -214,7 +214,9 @@ final class OpenReservations {
     return stripes[(key.hashCode() * 0x9E3779B9) >>> 28];
   }
 
-  /** Forgets finished reservations: checks two entries per call, so that each call is short. */
+  /**
+   * Forgets finished reservations: checks two reservations per call, so that each call is short.
+   */
   private void forgetSome(Stripe stripe) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
@@ -323,8 +325,8 @@ final class OpenReservations {
   }
 
   /**
-   * Returns the charge that gives back tokens of an open reservation. The caller sends the charge,
-   * and then calls {@link #ended} or {@link #undone}.
+   * Returns the charge that gives back tokens of an open reservation. The caller sends the returned
+   * charge, and then calls {@link #ended} or {@link #undone}.
    *
    * @param worthNanos the TAT increment of the tokens under the current limit
    * @param offsetNanos the burst offset of the current limit
@@ -383,8 +385,8 @@ final class OpenReservations {
   }
 
   /**
-   * Registers charges that lower TATs and belong to no reservation here, before the charges are
-   * sent: plain refunds, receipts, resets and forgiven debts.
+   * Registers charges that lower TATs and belong to no reservation of this process, before the
+   * charges are sent: plain refunds, receipts, resets and forgiven debts.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
@@ -420,8 +422,8 @@ final class OpenReservations {
 
   /**
    * Registers a withdrawal before it is sent. A withdrawal reverts a spend if the bucket still has
-   * the TAT after this spend. If other spends have led to this TAT by chance, the withdrawal gives
-   * back their tokens.
+   * the TAT that the spend left. If other spends have by chance left a TAT equal to that of the
+   * withdrawn spend, the withdrawal gives back the tokens of the other spends.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -459,8 +461,8 @@ final class OpenReservations {
 
   /**
    * Registers that the store has certainly not applied a call with give-backs. Restores the
-   * recorded ends, and reopens the reservations of the give-backs, except reservations that were
-   * closed or reset since.
+   * recorded ends of other reservations, and reopens the reservations of the give-backs, except
+   * reservations that were closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

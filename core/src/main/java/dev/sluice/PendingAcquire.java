@@ -33,7 +33,7 @@ record PendingAcquire(
   /** The shortest time between two checks of the clock. */
   private static final long LOOK_AGAIN_NANOS = 1_000_000;
 
-  /** Throws if the calling thread was interrupted, before any token is taken. */
+  /** Throws an exception if the calling thread was interrupted before any token was taken. */
   static void requireNotInterrupted() throws InterruptedException {
     if (Thread.interrupted()) {
       throw new InterruptedException(
@@ -131,8 +131,8 @@ record PendingAcquire(
     /**
      * Reports the start of a wait.
      *
-     * @param places the tokens taken from each bucket; tokens that the bucket had already need no
-     *     wait
+     * @param places the tokens taken from each bucket; tokens that were already in the bucket need
+     *     no wait
      * @param clock the clock that measures the wait
      */
     static WatchedWait begin(LimiterObserver observer, List<Place> places, LongSupplier clock) {
@@ -192,14 +192,14 @@ record PendingAcquire(
 
     <T> T await(CompletableFuture<T> future) throws InterruptedException, ExecutionException;
 
-    /** Returns a task with which any thread can wake up the calling thread from {@link #park}. */
+    /** Returns a task that any thread can run to wake up the calling thread from {@link #park}. */
     Runnable wakeUp();
 
     /**
      * Blocks the calling thread until it is woken up or interrupted, or until the time is over. Can
      * return earlier.
      *
-     * @param why the object that thread dumps show as the reason
+     * @param why the object that thread dumps show as the reason for blocking
      */
     void park(Object why, long nanos);
   }

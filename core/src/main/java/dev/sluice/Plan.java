@@ -116,8 +116,8 @@ record Plan(
 
   /**
    * Replaces each transaction on a limit with several quotas by one transaction per quota. The
-   * store charges these transactions as one atomic batch, so a denied quota charges none of the
-   * limit's buckets. {@link #folded} is the inverse of this method.
+   * store charges the transactions on all quotas as one atomic batch, so a denied quota charges
+   * none of the limit's buckets. {@link #folded} is the inverse of this method.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -153,9 +153,9 @@ record Plan(
   }
 
   /**
-   * The result of reading the buckets.
+   * The state of a plan after its buckets were read.
    *
-   * @param plan the rest of the plan
+   * @param plan the plan with the charges that must still be sent
    * @param decisions the decision of each transaction if the plan needs no further charge,
    *     otherwise null
    */

@@ -168,20 +168,20 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back. Calls of this method after the first call, or after {@link #close}, do
+   * Gives the tokens back. A further cancellation, or a cancellation after {@link #close}, does
    * nothing.
    *
-   * @throws StoreException if the store failed. The tokens then stay spent, unless the store gave
-   *     the tokens back and only its answer was lost. A further cancellation does not give the
-   *     tokens back
+   * @throws StoreException if the store failed. After a store failure, the tokens stay spent,
+   *     unless the store gave the tokens back and only its answer was lost. A further cancellation
+   *     does not give the tokens back
    */
   public void cancel() {
     cancel(transaction -> true);
   }
 
   /**
-   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good.
-   * Calls of this method after the first call, or after {@link #close}, do nothing.
+   * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good. A
+   * further cancellation, or a cancellation after {@link #close}, does nothing.
    *
    * @param which the transactions to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
@@ -191,8 +191,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Gives the tokens back without blocking. Calls of this method after the first call, or after
-   * {@link #close}, do nothing.
+   * Gives the tokens back without blocking. A further cancellation, or a cancellation after {@link
+   * #close}, does nothing.
    *
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
@@ -204,7 +204,7 @@ public final class Reservation implements AutoCloseable {
 
   /**
    * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
-   * spent for good. Calls of this method after the first call, or after {@link #close}, do nothing.
+   * spent for good. A further cancellation, or a cancellation after {@link #close}, does nothing.
    *
    * @param which the transactions to give back
    * @return a stage that completes when the tokens are given back; it fails with a {@link
@@ -229,8 +229,8 @@ public final class Reservation implements AutoCloseable {
   }
 
   /**
-   * Replaces the reserved costs with the true costs. This method does nothing if the reservation is
-   * denied, or was settled, cancelled or closed before.
+   * Replaces the reserved costs with the true costs. A settlement does nothing if the reservation
+   * is denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
    * tokens that have refilled since. If the true cost is higher, the difference is charged now, if
@@ -504,7 +504,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Checks whether a settlement with a receipt would accept these costs. Changes nothing.
+     * Checks whether a settlement with a receipt would accept the costs of this object. Changes
+     * nothing.
      *
      * @param receipt the receipt of the reservation to settle
      * @throws InvalidRequestException if {@link Limiter#settle} would throw this exception
@@ -563,8 +564,8 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Updates the estimate of a transaction with the transaction's true cost, if these costs
-     * include it.
+     * Updates the estimate of a transaction with the transaction's true cost, if this object
+     * contains the true cost.
      */
     private void teach(Transaction transaction) {
       Long byId = byBucket(transaction);
@@ -637,7 +638,7 @@ public final class Reservation implements AutoCloseable {
         if (hasSeveralBuckets) {
           throw new InvalidRequestException(
               Field.LIMIT,
-              "the reservation has several buckets of %s; give the cost of each id, or reserve each by itself"
+              "the reservation has several buckets of %s; give the cost of each id, or reserve each id by itself"
                   .formatted(limit));
         }
         if (cost != null) {
@@ -663,12 +664,13 @@ public final class Reservation implements AutoCloseable {
    *     cancelled or closed before
    * @param waiting whether a part of the settlement waits in the memory of this process because the
    *     store cannot be reached. The waiting part of a settlement is applied if the store can be
-   *     reached again within 10 s. The waiting part is lost if the store stays unreachable, or if
-   *     10,000 settlements wait already; {@link LimiterObserver#settlementLost} is then called
+   *     reached again within 10 s. The waiting part of a settlement is lost if the store stays
+   *     unreachable, or if 10,000 settlements wait already; {@link LimiterObserver#settlementLost}
+   *     is then called
    * @param parts the results, one for each bucket to which a limit applies now, in the order of the
    *     transactions; a limit with several quotas has one bucket per quota, and the transaction of
-   *     a result has this quota. A bucket has no result if its settlement still waits, or if the
-   *     bucket keeps its estimate and could not be read
+   *     a result has the quota of the bucket. A bucket has no result if its settlement still waits,
+   *     or if the bucket keeps its estimate and could not be read
    */
   public record Settlement(boolean settled, boolean waiting, List<Settlement.Part> parts) {
 
@@ -765,8 +767,8 @@ public final class Reservation implements AutoCloseable {
       /**
        * Makes a receipt's part from plain values that another process has sent.
        *
-       * @param limits the current limits; the part has no effect if the limits no longer have the
-       *     name, or the format of its ids has changed
+       * @param limits the current limits; the receipt's part has no effect if these limits no
+       *     longer have the limit's name, or the format of the limit's ids has changed
        * @param limit the text that {@link #limit} returns
        * @param id the id in canonical form
        * @param tokens the number of tokens taken, 0 or more; can be higher than the limit's current
@@ -800,8 +802,8 @@ public final class Reservation implements AutoCloseable {
       }
 
       /**
-       * Returns the limit's name in the form that {@link #of} reads. For a limit with several
-       * quotas, "/" and the period follow the name, except for the longest period.
+       * Returns the limit's name in the form that {@link #of} reads. If a limit has several quotas,
+       * "/" and the quota's period are appended to the name, except for the longest period.
        *
        * @return the text, such as {@code Calls} or {@code Calls/1s}
        */

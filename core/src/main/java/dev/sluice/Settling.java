@@ -39,7 +39,7 @@ import org.jspecify.annotations.Nullable;
  * succeeds.
  */
 
-/** A settlement of one reservation. Its methods must not be called concurrently. */
+/** A settlement of one reservation. The methods of this class must not be called concurrently. */
 final class Settling {
 
   private final TrackedStore store;

@@ -112,7 +112,7 @@ final class TrackedStore {
     }
   }
 
-  /** Charges like {@link #charge}, and returns the readings or throws the failure. */
+  /** Charges the store like {@link #charge}, and returns the readings or throws the failure. */
   @CanIgnoreReturnValue
   List<Reading> readings(Act act, List<Charge> charges, Debts.Depths depths) {
     return result(

@@ -135,8 +135,8 @@ public final class Transaction {
   /**
    * Returns this transaction with another cost.
    *
-   * @param newCost the number of tokens, from 0, which only reads the bucket, to the limit's burst
-   *     (for several quotas the smallest burst)
+   * @param newCost the number of tokens, from 0 to the limit's burst (for several quotas the
+   *     smallest burst); a cost of 0 only reads the bucket
    * @return a new transaction
    * @throws InvalidRequestException if the cost is negative or above the burst
    */
@@ -238,8 +238,8 @@ public final class Transaction {
   }
 
   /**
-   * Returns a spend of all tokens that this transaction's bucket has, up to a given number. Such a
-   * spend must be alone in its batch.
+   * Returns a spend of all tokens that this transaction's bucket has, up to a given number. A spend
+   * up to a number must be alone in its batch.
    *
    * @param most the highest number of tokens, cut to the burst
    */
@@ -263,7 +263,7 @@ public final class Transaction {
     return upTo;
   }
 
-  /** Converts a spend-up-to that took a number of tokens to a spend with this cost. */
+  /** Converts a spend-up-to to a spend whose cost is the given number of tokens taken. */
   Transaction took(long tokens) {
     return new Transaction(effective, id, kind, tokens, shadow);
   }

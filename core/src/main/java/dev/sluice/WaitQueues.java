@@ -230,8 +230,8 @@ final class WaitQueues {
    * Lets a caller wait for the tokens that it took.
    *
    * @param places the caller's places, each of a different bucket
-   * @param askedNanos the time that {@link #asks} returned
-   * @param onCome a callback for a turn that comes only after this method has returned; must not
+   * @param askedNanos the time that {@link #asks} returned before the store call
+   * @param onCome a callback for a turn that comes only after {@code enter} has returned; must not
    *     block
    */
   Turn enter(List<Place> places, long askedNanos, Runnable onCome) {
@@ -357,7 +357,7 @@ final class WaitQueues {
         withdraw.accept(withdrawals);
       }
     } catch (RuntimeException e) {
-      // Withdrawing failed, for example because the store was closed: the tokens stay spent.
+      // Giving tokens back failed, for example because the store was closed: they stay spent.
     }
   }
 
@@ -432,7 +432,8 @@ final class WaitQueues {
    * Releases the callers whose turn has come, outside the lock. Releasing a caller runs code of the
    * application, which can block its thread, so each caller is released on another thread.
    *
-   * @param isAlarm whether this is an alarm's thread, which can run the code of one caller
+   * @param isAlarm whether the calling thread is an alarm's thread, which can itself run the code
+   *     of one caller
    */
   private void tell(List<Turn> come, boolean isAlarm) {
     for (int i = 0; i < come.size(); i++) {

@@ -236,7 +236,7 @@ final class SettleTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Map.of(KEY, 5L)))
         .withMessage(
-            "the reservation has several buckets of TokensPerKey; give the cost of each id, or reserve each by itself");
+            "the reservation has several buckets of TokensPerKey; give the cost of each id, or reserve each id by itself");
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(KEY, "c", 5)))
         .withMessage(

@@ -164,7 +164,7 @@ public final class Catalogue {
               .formatted(
                   SafeText.quote(name),
                   byName.isEmpty()
-                      ? ": these limits have no names; pass Limits to Limiter.of"
+                      ? ": the catalogue has no names; pass Limits to Limiter.of"
                       : Suggestion.didYouMean(name, byName.keySet())));
     }
     return found;
@@ -176,8 +176,8 @@ public final class Catalogue {
    * metrics.
    *
    * @param name a name, in this catalogue or not
-   * @throws InvalidRequestException if the catalogue has the same number with another name, or the
-   *     same name with another number
+   * @throws InvalidRequestException if the catalogue has the limit's number with another name, or
+   *     the limit's name with another number
    */
   public void requireNoClash(LimitName name) {
     Integer number = name.number();

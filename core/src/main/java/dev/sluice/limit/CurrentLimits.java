@@ -39,9 +39,10 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns a second reference, which starts with the same limits. Both references share their
-   * {@linkplain #require requirements}, including requirements that are added later. A second
-   * reference is useful for derived limits, for example with the overrides of a database table.
+   * Returns a second reference, which starts with the same limits. The old and the new reference
+   * share their {@linkplain #require requirements}, including requirements that are added later. A
+   * second reference is useful for derived limits, for example with the overrides of a database
+   * table.
    *
    * @return a reference to the current limits
    */
@@ -65,8 +66,8 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns whether limits that were read earlier are still current. This method only compares two
-   * references, so callers can call it for every request.
+   * Returns whether limits that were read earlier are still current. The check only compares two
+   * references, so callers can make it for every request.
    *
    * @param seen the limits that were read
    * @return false if the limits have been replaced

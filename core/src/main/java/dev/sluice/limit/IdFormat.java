@@ -43,9 +43,9 @@ public interface IdFormat {
    *
    * @param text the id as a user wrote it
    * @param strictness whether a text that is not canonical is refused
-   * @return the canonical text; {@code text} itself if it is canonical already. If this format is
-   *     for overrides, and spells ids differently from transactions, the method returns the
-   *     spelling of transactions, which this format need not accept
+   * @return the canonical text; {@code text} itself if it is canonical already. A format for
+   *     overrides can spell ids differently from transactions; this method then returns the
+   *     spelling of transactions, which need not match the format
    * @throws InvalidIdException if the text does not match this format
    */
   String canonical(String text, Strictness strictness);
@@ -84,7 +84,7 @@ public interface IdFormat {
   default String join(List<String> texts, Strictness strictness) {
     if (texts.size() != 1) {
       throw new InvalidIdException(
-          "invalid id, found %s parts, expected one %s".formatted(texts.size(), name()));
+          "invalid id, found %s parts, expected one part (%s)".formatted(texts.size(), name()));
     }
     return canonical(texts.get(0), strictness);
   }
@@ -100,8 +100,8 @@ public interface IdFormat {
   }
 
   /**
-   * Throws if an id is empty or longer than {@link #MAX_LENGTH}. Implementations of {@link
-   * #canonical} call this method first.
+   * Throws an exception if an id is empty or longer than {@link #MAX_LENGTH}. Implementations of
+   * {@link #canonical} call this method first.
    *
    * @param text the id as a user wrote it
    * @param expected the expected form, for the message
@@ -130,8 +130,8 @@ public interface IdFormat {
 
   /**
    * Returns the id whose bucket counts the requests for a valid id. For example, the bucket of
-   * {@code example.org} can count the requests for {@code www.example.org}. Callers use this method
-   * for ids that a person entered; requests already contain the id of the bucket.
+   * {@code example.org} can count the requests for {@code www.example.org}. Callers widen the ids
+   * that a person entered; requests already contain the id of the bucket.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the given id, unless this id shares a bucket with other ids
@@ -243,13 +243,13 @@ public interface IdFormat {
     STRICT;
 
     /**
-     * Returns the canonical text; if strict, throws an exception for a text that differs.
+     * Returns the canonical text; if strict, throws an exception for a text that is not canonical.
      *
      * @param text the id as a user wrote it
      * @param canonical the canonical text of the id
      * @param format the format's name, for the message
      * @return {@code canonical}
-     * @throws InvalidIdException if this is {@link #STRICT}, and the texts differ
+     * @throws InvalidIdException if this is {@link #STRICT}, and {@code text} is not canonical
      */
     public String canonical(String text, String canonical, String format) {
       if (canonical.equals(text)) {
@@ -312,7 +312,7 @@ public interface IdFormat {
      *
      * @param text the text of the format
      * @return the format
-     * @throws IllegalArgumentException if no such format exists
+     * @throws IllegalArgumentException if the text is not a format of this registry
      */
     public IdFormat parse(String text) {
       List<IdFormat> parts = new ArrayList<>();

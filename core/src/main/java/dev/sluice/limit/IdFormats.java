@@ -589,9 +589,9 @@ final class IdFormats {
 
   /**
    * The address ranges that IANA has reserved for special purposes, which no client on the Internet
-   * can have. These ranges contain no multicast addresses, as in Boulder. The resource file beside
-   * this class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses need no
-   * range here, since they are converted to IPv4 before the lookup.
+   * can have. The reserved ranges contain no multicast addresses, as in Boulder. The resource file
+   * beside this class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses
+   * need no range here, since they are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 
@@ -599,7 +599,7 @@ final class IdFormats {
 
     private SpecialPurpose() {}
 
-    /** Throws if an address range overlaps a reserved range. */
+    /** Throws an exception if an address range overlaps a reserved range. */
     static void refuse(IpAddress lowest, int prefixLength) {
       for (Range range : RANGES) {
         if (range.overlaps(lowest, prefixLength)) {

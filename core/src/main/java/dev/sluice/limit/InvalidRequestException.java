@@ -37,7 +37,7 @@ public class InvalidRequestException extends IllegalArgumentException {
     return field;
   }
 
-  /** A part of a request. */
+  /** The part of a request that an exception reports as wrong. */
   public enum Field {
     /** The limit's name. */
     LIMIT,

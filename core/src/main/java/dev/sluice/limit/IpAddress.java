@@ -35,7 +35,7 @@ public final class IpAddress {
    *
    * @param bytes 4 or 16 bytes; the array is copied
    * @return the address
-   * @throws IllegalArgumentException for any other number of bytes
+   * @throws IllegalArgumentException if there are neither 4 nor 16 bytes
    */
   public static IpAddress of(byte[] bytes) {
     if (bytes.length != 4 && bytes.length != 16) {
@@ -218,7 +218,10 @@ public final class IpAddress {
     return spread(parsed, filled, gapAt);
   }
 
-  /** Moves the groups after the "::" to the end of the address, null if the address is too long. */
+  /**
+   * Moves the groups after the "::" to the end of the address; returns null if the address is too
+   * long.
+   */
   private static byte @Nullable [] spread(byte[] parsed, int filled, int gapAt) {
     if (gapAt < 0) {
       return filled == 16 ? parsed : null;

@@ -96,7 +96,7 @@ public final class LimitName {
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"; must never change, and
    *     must not begin with {@code shadow-}
    * @return a builder
-   * @throws IllegalArgumentException for a name that breaks these rules
+   * @throws IllegalArgumentException for a name that is not allowed
    */
   public static Builder builder(String name) {
     return new Builder(0, name);
@@ -110,7 +110,7 @@ public final class LimitName {
    *     2000000099 are reserved for Sluice's own limits
    * @param name a letter, then up to 99 letters, digits, "_", "." or "-"
    * @return a builder
-   * @throws IllegalArgumentException for a number or name that breaks these rules
+   * @throws IllegalArgumentException for a number or name that is not allowed
    */
   public static Builder builder(int number, String name) {
     if (number < 1) {
@@ -153,8 +153,8 @@ public final class LimitName {
   }
 
   /**
-   * Returns the format of an id in an override. This format of override ids can spell an id
-   * differently from transactions. The format can also have only the first parts of an id; an
+   * Returns the format of an id in an override. Overrides can spell an id differently from
+   * transactions. The format of override ids can also consist of only the first parts of an id; an
    * override then applies to every id that starts with these parts.
    *
    * @return the format; by default the format of transaction ids
@@ -174,8 +174,8 @@ public final class LimitName {
 
   /**
    * Returns whether the limit is disabled for an id that has neither a default nor an override. A
-   * disabled limit allows every request for the id and stores nothing. Without this declaration,
-   * limiters refuse a request for an id that has neither a default nor an override.
+   * disabled limit allows every request for the id and stores nothing. If this method returns
+   * false, limiters refuse a request for an id that has neither a default nor an override.
    *
    * @return true if a missing default disables the limit, or the limit has {@linkplain
    *     #overridesOnly overrides only}
@@ -236,9 +236,9 @@ public final class LimitName {
   /**
    * Returns the bucket key for an id that a person wrote, in an override file or on a command line.
    *
-   * <p>If overrides of this limit have only the first parts of an id, this method accepts both the
-   * whole id and the first parts. For an id that shares a bucket with other ids, such as a name
-   * below a registered domain, returns the key of the shared bucket.
+   * <p>If overrides of this limit have only the first parts of an id, {@code text} can be the whole
+   * id or the first parts. For an id that shares a bucket with other ids, such as a name below a
+   * registered domain, returns the key of the shared bucket.
    *
    * @param text the id
    * @param strictness whether an id that is not in canonical form is refused
@@ -259,7 +259,7 @@ public final class LimitName {
    * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // Bucket keys use the format of overrides only if overrides have only the first parts of an id.
+    // Bucket keys contain override ids only if these consist of only the first parts of an id.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 
@@ -441,8 +441,9 @@ public final class LimitName {
     }
 
     /**
-     * Declares that a missing default disables the limit, as in Boulder. Call this method only if
-     * an existing contract requires it: if the default is forgotten, the limit allows all requests.
+     * Declares that a missing default disables the limit, as in Boulder. Disable limits without a
+     * default only if an existing contract requires it: if the default is forgotten, the limit
+     * allows all requests.
      *
      * @return this builder
      */

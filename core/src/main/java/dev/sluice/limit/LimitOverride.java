@@ -85,7 +85,7 @@ public record LimitOverride(
   }
 
   /**
-   * Returns the same override for another limit or id.
+   * Returns a copy of this override for another limit or id.
    *
    * @param newName the limit's name
    * @param newId the id in canonical form
@@ -121,7 +121,7 @@ public record LimitOverride(
    * quotas, if none has this period). An operator may have lowered the override by mistake.
    *
    * @param present the existing override
-   * @return the change; null if the new override lowers no quota and removes none
+   * @return the change; null if the new override neither lowers nor removes a quota
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()

@@ -84,7 +84,7 @@ public final class Limits {
   /**
    * Returns the default quota, which applies to every id without an override.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return the quota, or the quota with the longest period if there are several; null if the name
    *     has no default
    */
@@ -95,7 +95,7 @@ public final class Limits {
   /**
    * Returns all default quotas, which apply to every id without an override.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return the quotas, the longest period first; empty if the name has no default
    */
   public List<Quota> defaultsFor(LimitName name) {
@@ -109,7 +109,7 @@ public final class Limits {
   /**
    * Returns the override for an id.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
    * @return the override, null if the id has none
    */
@@ -121,7 +121,7 @@ public final class Limits {
   /**
    * Returns the quota for an id: the quota of its override, otherwise the default quota.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
    * @return the quota, or the quota with the longest period if there are several; null if nothing
    *     limits the id ({@link #coverage} returns the reason)
@@ -133,7 +133,7 @@ public final class Limits {
   /**
    * Returns all quotas for an id: the quotas of its override, otherwise the default quotas.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
    * @return the quotas, the longest period first; empty if nothing limits the id
    */
@@ -145,7 +145,7 @@ public final class Limits {
   /**
    * Returns whether ids without an override are limited.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return {@link Coverage#LIMITED} if the name has a default, otherwise the reason why the ids
    *     are not limited
    */
@@ -165,7 +165,7 @@ public final class Limits {
   /**
    * Returns whether the limits declare what applies to ids without an override.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return true if the name has a default, or is declared unlimited
    */
   public boolean hasDefault(LimitName name) {
@@ -175,7 +175,7 @@ public final class Limits {
   /**
    * Returns whether an id is limited.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
    * @return {@link Coverage#LIMITED} if the id has a quota, otherwise the reason why the id has no
    *     quota
@@ -187,7 +187,7 @@ public final class Limits {
   /**
    * Returns whether a limit has a default or an override, or is declared unlimited.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return false if the limit is in the catalogue, but nothing is configured for it
    */
   public boolean isConfigured(LimitName name) {
@@ -223,7 +223,7 @@ public final class Limits {
   /**
    * Returns the overrides of a limit.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return the overrides, in no particular order
    */
   public Collection<LimitOverride> overridesOf(LimitName name) {
@@ -252,7 +252,7 @@ public final class Limits {
 
   /**
    * Returns a copy of these limits without the overrides that have ended. Limits read no clock, so
-   * an ended override stays in force until this method is called.
+   * an ended override stays in force until {@code withoutEnded} removes it.
    *
    * @param now the current time
    * @return new limits; these limits if no override has ended
@@ -303,7 +303,7 @@ public final class Limits {
   /**
    * Returns the penalty on an id. The penalty may have ended: limits read no clock.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
    * @return the penalty, null if the id has none
    */
@@ -316,7 +316,7 @@ public final class Limits {
    * Returns the penalties on the ids of a limit. Some penalties may have ended: limits read no
    * clock.
    *
-   * @param name a name of the catalogue
+   * @param name a limit name from the catalogue
    * @return the penalties, in no particular order
    */
   public Collection<Penalty> penaltiesOf(LimitName name) {
@@ -336,7 +336,7 @@ public final class Limits {
    * Returns the largest debt that a bucket is allowed to have. A spend forgives only debts that
    * exceed the returned number.
    *
-   * @param name a name of any catalogue
+   * @param name a limit name of any catalogue
    * @return a number of bursts, 0 if no debt is declared; also applies to ids with an override
    */
   public int debtOf(LimitName name) {
@@ -443,10 +443,10 @@ public final class Limits {
     }
 
     /**
-     * Sets the default of a limit. This method does nothing for a limit with {@linkplain
+     * Sets the default of a limit; does nothing for a limit with {@linkplain
      * LimitName#overridesOnly overrides only}, as in Boulder.
      *
-     * @param name a name of the catalogue
+     * @param name a limit name from the catalogue
      * @param quota the rate and burst for each id
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
@@ -460,7 +460,7 @@ public final class Limits {
     /**
      * Sets a default of several quotas, all of which apply to each id.
      *
-     * @param name a name of the catalogue
+     * @param name a limit name from the catalogue
      * @param quotas the rate and burst for each id; {@link Quota#ofOneLimit} checks them
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
@@ -480,7 +480,7 @@ public final class Limits {
     /**
      * Declares a limit unlimited for every id without an override.
      *
-     * @param name a name of the catalogue
+     * @param name a limit name from the catalogue
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
      * @throws IllegalArgumentException if the name has a default already
@@ -499,7 +499,7 @@ public final class Limits {
      * Allows the buckets of a limit to owe tokens, including the buckets of ids with an override.
      * Every process that shares the buckets must set the same debt.
      *
-     * @param name a name of the catalogue
+     * @param name a limit name from the catalogue
      * @param bursts how many bursts a bucket is allowed to owe, 0 to {@link #DEEPEST_DEBT}
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
@@ -532,7 +532,7 @@ public final class Limits {
     /**
      * Sets the quota of one id.
      *
-     * @param name a name of the catalogue
+     * @param name a limit name from the catalogue
      * @param id the id, in the limit's format for override ids; converted to its canonical form
      * @param quota the rate and burst
      * @return this builder
@@ -618,7 +618,7 @@ public final class Limits {
      * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
      * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
      *
-     * @return true for {@link #NO_DEFAULT} and {@link #NOT_CONFIGURED}
+     * @return true if the constant is {@link #NO_DEFAULT} or {@link #NOT_CONFIGURED}
      */
     public boolean isMissing() {
       return this == NO_DEFAULT || this == NOT_CONFIGURED;
@@ -640,8 +640,8 @@ public final class Limits {
      * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits
-     * @return false if the limit is not in the catalogue; also false if the limit has no default,
-     *     unless it is declared unlimited or has overrides only
+     * @return true if the catalogue has the limit, and the limit has a default, is declared
+     *     unlimited, or has overrides only
      */
     public boolean isMetBy(Limits limits) {
       LimitName name = limits.catalogue().find(limit);

@@ -112,7 +112,7 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     Throwable cause = Stages.cause(failure);
     Status status =
         cause instanceof CancellationException
-            ? Status.CANCELLED.withDescription("cancelled while it waited for its turn")
+            ? Status.CANCELLED.withDescription("the call was cancelled while waiting for its turn")
             : Status.RESOURCE_EXHAUSTED.withDescription(cause.getMessage()).withCause(cause);
     close(listener, status);
   }

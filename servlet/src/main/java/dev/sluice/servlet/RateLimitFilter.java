@@ -112,10 +112,10 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
-   * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If every cost is set after the end of
-   * the response, the first cost counts.
+   * estimated} the cost; does nothing if no rule estimated the cost. Any thread can set the cost
+   * when it is known, even after the client has disconnected. If several costs are set, the last
+   * cost before the end of the response counts. If every cost is set after the end of the response,
+   * the first cost counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the number of tokens to charge for the request

@@ -39,11 +39,11 @@ final class ServletWebRequest implements WebRequest {
   }
 
   /**
-   * Returns all paths by which the container or a framework can find a handler. The first path is
-   * the path of the container. Tomcat maps {@code /admin/} to the welcome file {@code
-   * /admin/index.html} before any filter runs; in this case, the folder is a second path.
-   * Frameworks use the URI as the client sent it. Some frameworks decode the whole URI by the
-   * charset of the request, so the URI in this charset is also added.
+   * Returns all paths by which the container or a framework can find a handler. The first path in
+   * the list is the path by which the container finds the servlet. Tomcat maps {@code /admin/} to
+   * the welcome file {@code /admin/index.html} before any filter runs; in this case, the folder is
+   * a second path. Frameworks use the URI as the client sent it. Some frameworks decode the whole
+   * URI by the charset of the request, so the list also contains the URI decoded by this charset.
    */
   @Override
   public List<String> paths() {
