@@ -32,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  *   <li><b>Order on one bucket.</b> A refund that was sent first is applied before a reset or the
  *       forgiving of a debt. A withdrawal that was sent first is applied before a refund, a reset
  *       or the forgiving of a debt. A charge that failed can still be applied later.
- *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
- *       StoreException}. All charges through one {@link #forOneCall} view share one time-out. A
- *       bucket that is not full is never evicted silently.
+ *   <li><b>Bounded.</b> Every call ends within the store's time-out, with a {@link Reading} of each
+ *       bucket or with a {@link StoreException}. All charges through one {@link #forOneCall} view
+ *       share one time-out. A bucket that is not full is never evicted silently.
  * </ul>
  *
  * <p>Thread-safe. {@link #charge} can block for a round trip, at most for the store's time-out;
@@ -167,8 +167,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number of live buckets at which the store refuses new ones; empty if the store has
-   *     no bound, or does not know its bound
+   * @return the number of live buckets at which the store refuses new buckets; empty if the store
+   *     has no bound, or does not know its bound
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
@@ -253,10 +253,10 @@ public interface BucketStore extends AutoCloseable {
    * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
    * <p>A store on several servers sends each server its part of the batch at the same time. If one
-   * server denies its part, the tokens that other servers took for this batch must be given back.
-   * The number of tokens to give back depends on the refunds and resets of the bucket, which the
-   * limiter knows, and the store does not. The limiter implements {@code Tentative}. Thread-safe;
-   * never blocks.
+   * server denies its part of the batch, the tokens that other servers took for this batch must be
+   * given back. The number of tokens to give back depends on the refunds and resets of the bucket,
+   * which only the limiter knows. The limiter implements {@code Tentative}. Thread-safe; never
+   * blocks.
    */
   @FunctionalInterface
   interface Tentative {
@@ -277,7 +277,7 @@ public interface BucketStore extends AutoCloseable {
       /**
        * Returns the refund of a charge whose batch was denied.
        *
-       * @param found the reading before the charge
+       * @param found the store's time and the bucket's TAT before the charge
        * @return the refund to send; null if there is nothing to give back, so that the store calls
        *     no other method of this tracker
        */
@@ -286,8 +286,8 @@ public interface BucketStore extends AutoCloseable {
       /**
        * Called when the store has applied the refund, or when the refund has failed.
        *
-       * @param found the reading before the refund, null if it is unknown whether the refund was
-       *     applied
+       * @param found the store's time and the bucket's TAT before the refund; null if it is unknown
+       *     whether the refund was applied
        */
       void gaveBack(@Nullable Reading found);
 
@@ -430,11 +430,11 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param server host and port, or another name of the server
      * @param state the new state
-     * @param reason why the state changed
+     * @param reason why the server was marked down or up
      */
     default void changed(String server, State state, String reason) {}
 
-    /** The result of a call. */
+    /** The result of a call to a server. */
     enum Result {
       /** The server decided. */
       ANSWERED,

@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  // Tidying a segment takes about 1 ns per long, at most 2 % of a pause of 50 ns per long.
+  // Tidying a segment takes about 1 ns per long, so pauses of 50 ns per long keep tidying below 2 %
+  // of the time.
   private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
@@ -73,7 +74,9 @@ final class TableCleaner {
     }
   }
 
-  /** Tidies the next segment, unless another caller has just started to tidy. */
+  /**
+   * Removes dead buckets from the next segment, unless another caller has just started to do so.
+   */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
@@ -97,9 +100,9 @@ final class TableCleaner {
    * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
-   * <p>Only one caller at a time makes room. While one caller recomputes when the next bucket dies,
-   * a second caller could read an outdated time, and report a full table although the table has
-   * room.
+   * <p>Only one caller at a time empties slots to make room. While one caller recomputes when the
+   * next bucket dies, a second caller could read an outdated time, and report a full table although
+   * the table has room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full

@@ -248,7 +248,7 @@ class SnapshotTest {
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
         .hasMessageContaining(
-            "found more buckets in one line of the table than the hash function can place there")
+            "found more buckets in one line of slots than a table of this program can contain")
         .hasMessageContaining("nothing was restored");
   }
 

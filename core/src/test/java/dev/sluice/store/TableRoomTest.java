@@ -179,7 +179,7 @@ class TableRoomTest {
     assertThatThrownBy(() -> table.restore(place(0), 5, NOW + 1, NOW))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(
-            "more buckets in one line of the table than the hash function can place there");
+            "more buckets in one line of slots than a table of this program can contain");
     assertThat(segment(table, 0).tryLock()).isTrue();
   }
 

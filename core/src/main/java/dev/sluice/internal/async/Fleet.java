@@ -165,7 +165,10 @@ public final class Fleet implements AutoCloseable {
     return seen == 0 ? 0 : Math.max(seen, atLeast);
   }
 
-  /** Returns how many processes are listed, perhaps fewer than {@link #size}; 0 until counted. */
+  /**
+   * Returns how many processes are listed, perhaps fewer than {@link #size}; 0 before the first
+   * count.
+   */
   public int seen() {
     return most;
   }
