@@ -100,7 +100,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
         : this;
   }
 
-  /** Returns by how much the operation would move the TAT, if it is a spend or a check. */
+  /**
+   * Returns by how much the operation would move the TAT, if the operation is a spend or a check.
+   */
   private long neededNanos(long aheadNanos) {
     long freeNanos = offsetNanos - aheadNanos;
     return op != Op.SPEND_UP_TO || freeNanos >= incrementNanos

@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
  *       and its return; no other call sees a part of the batch. If a charge does not fit and its
- *       operation {@linkplain Op#votes can deny}, no charge is made. With a store on several
- *       servers, concurrent callers may see a part of the batch, which the store's documentation
- *       must describe; even then, no more tokens are granted than the limit allows.
+ *       operation {@linkplain Op#votes can deny}, no charge of the batch is made. With a store on
+ *       several servers, concurrent callers may see a part of the batch, which the store's
+ *       documentation must describe; even then, no more tokens are granted than the limit allows.
  *   <li><b>Own clock.</b> The store reads the clock of the machine that stores the buckets, once
  *       per batch, or once per server for a batch on several servers. Callers never supply the
  *       time.
@@ -360,7 +360,8 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-     * @return false only if the operation can deny its batch and does not fit
+     * @return false only if the operation can deny its batch and its increment does not fit into
+     *     the bucket
      */
     public boolean passes(long nowNanos, long tatNanos) {
       return effect.passes(nowNanos, tatNanos);

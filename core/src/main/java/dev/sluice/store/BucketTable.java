@@ -351,9 +351,9 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot and was reset. A slot that was reset does not show the time
-   * of the reset, so this method reads the clock while it holds the slot's lock. A decision with a
-   * time before the reset would leave too many tokens in the bucket.
+   * Decides on a charge of a bucket that has a slot and was reset. A slot that was reset does not
+   * show the time of the reset, so this method reads the clock while it holds the slot's lock. A
+   * decision with a time before the reset would leave too many tokens in the bucket.
    *
    * @return the time of the decision, {@link #EXISTS} if another thread has changed the slot
    */
@@ -382,7 +382,8 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that does not exist, and creates the bucket if the charge leaves a TAT.
+   * Decides on a charge of a bucket that does not exist, and creates the bucket if the charge
+   * leaves a TAT.
    *
    * @return the time of the decision, {@link #EXISTS} if another thread has created the bucket
    */
@@ -419,8 +420,8 @@ final class BucketTable {
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, cleaner.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
       throw new UnchargedException(
-          "the memory store has no slot for a bucket: too many keys share the line of slots of this bucket, as if"
-              + " somebody who knows the store's hash function had chosen the keys");
+          "the memory store has no slot for a bucket: too many keys need the same slots as this bucket, as if"
+              + " an attacker who knows the store's hash key had chosen the keys");
     }
   }
 

@@ -144,7 +144,10 @@ final class Segment {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /** Claims like {@link #claim}, for a batch that has already reserved its slots in the count. */
+  /**
+   * Claims a slot like {@link #claim}, for a batch that has already reserved its slots in the count
+   * of buckets.
+   */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
@@ -163,7 +166,7 @@ final class Segment {
     return lines.refused();
   }
 
-  /** The result of an attempt to make room in the lines. */
+  /** The result of an attempt to make room in a segment. */
   enum Growth {
     /** The segment was rebuilt or split, and now has more room. */
     DONE,

@@ -127,8 +127,8 @@ final class SlotArray {
   }
 
   /**
-   * Prefetches both lines of a key. An array can begin at any address, so a line of slots can lie
-   * in two cache lines; this method therefore reads both ends of each line.
+   * Prefetches both lines of slots that can contain a key. An array can begin at any address, so a
+   * line of slots can lie in two cache lines; this method therefore reads both ends of each line.
    *
    * @return a sum of the values, without which the JIT would remove the reads
    */

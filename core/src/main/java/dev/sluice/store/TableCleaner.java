@@ -88,7 +88,7 @@ final class TableCleaner {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller already has its decision; a later call can tidy this segment.
+        // The caller's decision is already made, and a later call can tidy this segment.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -101,8 +101,8 @@ final class TableCleaner {
    * caller must not hold any lock.
    *
    * <p>Only one caller at a time empties slots to make room. While one caller recomputes when the
-   * next bucket dies, a second caller could read an outdated time, and report a full table although
-   * the table has room.
+   * next bucket becomes full, a second caller could read an outdated time, and report a full table
+   * although the table has room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full
@@ -160,7 +160,9 @@ final class TableCleaner {
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  /** Removes the dead buckets of a segment, and records when its next bucket can die. */
+  /**
+   * Removes the dead buckets of a segment, and records when the segment's next bucket becomes full.
+   */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
       earliestExpiry.tell(EarliestExpiry.UNKNOWN);

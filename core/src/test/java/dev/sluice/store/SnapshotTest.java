@@ -105,7 +105,7 @@ class SnapshotTest {
       assertThatThrownBy(() -> restored(bad))
           .isInstanceOf(SnapshotException.class)
           .hasMessageContaining("nothing was restored")
-          .hasMessageContaining("move it away");
+          .hasMessageContaining("move the file away");
     }
     Files.write(bad, new byte[1 << 16]);
     assertThatThrownBy(() -> restored(bad)).hasMessageContaining("does not begin like a snapshot");

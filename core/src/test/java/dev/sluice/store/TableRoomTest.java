@@ -125,7 +125,7 @@ class TableRoomTest {
     assertThatThrownBy(() -> spend(table, 0, 5, SECOND))
         .isInstanceOfSatisfying(
             StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-        .hasMessageContaining("too many keys share the line of slots of this bucket");
+        .hasMessageContaining("too many keys need the same slots as this bucket");
     assertThat(table.tagged()).isEqualTo(4);
     nowNanos += SECOND;
     spend(table, 0, 5, SECOND);

@@ -36,7 +36,7 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
     return overrides.stream().filter(one -> !one.isEndedAt(now)).toList();
   }
 
-  /** Separates the valid overrides of the catalogue's names from the other rows. */
+  /** Separates the valid overrides of the catalogue's limits from the other rows. */
   static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
     List<LimitOverride> overrides = new ArrayList<>(rows.size());
     List<BadRow> bad = new ArrayList<>();

@@ -183,7 +183,7 @@ interface WaitHistoryRules extends DrivenStores {
       }
       assertWithinTheLimit();
       assertThat(passed)
-          .as("the callers in the order in which they passed")
+          .as("the callers in the order in which the limiter admitted them")
           .isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 
