@@ -100,7 +100,7 @@ public final class Gcra {
   }
 
   /**
-   * Returns the wait until the same cost can be spent next.
+   * Returns the wait until the same cost can be spent the next time.
    *
    * @param roomNanos the result of {@link #roomNanos} for the last attempt to spend
    * @param incrementNanos the cost increment T·c

@@ -396,10 +396,10 @@ public interface BucketStore extends AutoCloseable {
    * <p>Observer methods are called on threads of the store and of callers, so observers must be
    * fast and never block. While an observer blocks, results of other calls are delayed, up to their
    * time-outs. The store reports time-outs on another thread, so that the observer cannot delay a
-   * time-out. While a time-out waits to be reported, later events are reported after it, on the
-   * same thread as the time-out. While 16,384 events wait to be reported, the store drops further
-   * events, and logs that it dropped them. The observer's first exception is logged; none of its
-   * exceptions reaches a caller. Implementations are thread-safe.
+   * time-out. While a time-out waits to be reported, later events are reported after the time-out,
+   * on the same thread. While 16,384 events wait to be reported, the store drops further events,
+   * and logs that it dropped them. The observer's first exception is logged; none of its exceptions
+   * reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 

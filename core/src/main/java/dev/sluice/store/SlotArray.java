@@ -473,10 +473,10 @@ final class SlotArray {
   }
 
   /**
-   * A lower bound for the instant at which the first of some buckets becomes full. While the bound
-   * on the first expiry lies in the future, a full table can refuse a charge without reading every
-   * bucket. The lower bound is never later than the first expiry. If the lower bound is earlier, a
-   * caller may scan the buckets needlessly.
+   * A lower bound for the instant at which the first of some buckets becomes full. While this lower
+   * bound lies in the future, a full table can refuse a charge without reading every bucket. The
+   * lower bound is never later than the first expiry. If the lower bound is earlier, a caller may
+   * scan the buckets needlessly.
    *
    * <p>A thread that scans the buckets to raise the lower bound first {@linkplain #startOver
    * clears} the bound, and then reports the expiry of each bucket. The new lower bound therefore

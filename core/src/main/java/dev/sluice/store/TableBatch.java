@@ -23,7 +23,7 @@ import java.util.List;
  * again. The batch never waits while it holds a lock. A reader that finds a locked slot waits, so a
  * reader sees the buckets either before the whole batch or after the whole batch.
  *
- * <p>One thread can use a batch object, and only once.
+ * <p>A batch object is used once, by one thread.
  */
 final class TableBatch {
 

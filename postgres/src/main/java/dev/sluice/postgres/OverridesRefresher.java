@@ -141,8 +141,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Applies the table's overrides again. Call this method when the limits of the files have
-   * changed.
+   * Applies the table's overrides to the current limits of the files. Call this method when the
+   * limits of the files have changed.
    */
   public synchronized void baseChanged() {
     Limits files = base.get();

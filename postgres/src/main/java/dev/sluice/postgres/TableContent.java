@@ -18,8 +18,8 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
   /**
    * Copies the lists.
    *
-   * @param overrides the overrides of valid enabled rows; copied
-   * @param bad the enabled rows that are not valid overrides; copied
+   * @param overrides the overrides of valid enabled rows; the list is copied
+   * @param bad the enabled rows that are not valid overrides; the list is copied
    */
   public TableContent {
     overrides = List.copyOf(overrides);

@@ -74,7 +74,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
-  /** The excluded cases of throttled, which test the store interface of throttled. */
+  /** The excluded cases of the Go library throttled, which test that library's store interface. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 

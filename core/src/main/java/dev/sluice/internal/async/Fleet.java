@@ -52,8 +52,8 @@ public final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // The recent looks, guarded by the lock. A look is removed when a later look finds at least as
-  // many processes.
+  // Results of recent calls of look(), guarded by the lock. A result is removed when a later call
+  // finds at least as many processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
