@@ -451,7 +451,7 @@ final class ServeCommandTest {
     Cli torn = Cli.run("serve", "--http", ":0", "--snapshot", file.toString());
     assertThat(torn.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(torn.err())
-        .contains("--snapshot: " + file, "not written completely", "move it away");
+        .contains("--snapshot: " + file, "not written completely", "move the file away");
   }
 
   @Test

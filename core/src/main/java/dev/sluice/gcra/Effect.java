@@ -100,7 +100,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
         : this;
   }
 
-  /** Returns by how much the operation would move the TAT, if it is a spend or a check. */
+  /**
+   * Returns by how much the operation would move the TAT, if the operation is a spend or a check.
+   */
   private long neededNanos(long aheadNanos) {
     long freeNanos = offsetNanos - aheadNanos;
     return op != Op.SPEND_UP_TO || freeNanos >= incrementNanos
@@ -120,11 +122,13 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
   }
 
   /**
-   * Returns whether this operation lets its batch pass; the batch is allowed if all operations do.
+   * Returns whether this operation lets its batch pass. The batch is allowed if all its operations
+   * let the batch pass.
    *
    * @param nowNanos the store's current time
    * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-   * @return false only if the operation can deny its batch and does not fit
+   * @return false only if the operation can deny its batch and its increment does not fit into the
+   *     bucket
    */
   public boolean passes(long nowNanos, long tatNanos) {
     return !op.votes() || fits(nowNanos, tatNanos);
@@ -201,8 +205,9 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     SPEND_ONLY(false, true),
     /**
      * Forgives the bucket's debt, and then spends like {@link #SPEND}. To forgive a debt, a TAT
-     * later than now + τ is lowered to now + τ, even if the spend is denied. Valid only for a batch
-     * with one charge. The caller must bound how often the debt of a bucket is forgiven.
+     * later than now + τ is lowered to now + τ, even if the spend is denied. The operation is valid
+     * only in a batch with one charge. The caller must bound how often the debt of a bucket is
+     * forgiven.
      */
     FORGIVE(true, true),
     /** Gives tokens back, but never overfills a bucket and never creates one. */
@@ -217,8 +222,8 @@ public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNan
     WITHDRAW(false, true),
     /**
      * Spends all whole tokens that fit, at most the increment; denies the batch if no token fits.
-     * {@link Effect#untilNanos()} must be the limit's emission interval. The operation is valid
-     * only in a batch with one charge.
+     * The operation's {@link Effect#untilNanos()} must be the limit's emission interval. The
+     * operation is valid only in a batch with one charge.
      */
     SPEND_UP_TO(true, true);
 

@@ -100,9 +100,9 @@ public final class Gcra {
   }
 
   /**
-   * Returns the wait until the same cost can be spent next.
+   * Returns the wait until the same cost can be spent the next time.
    *
-   * @param roomNanos the result of {@link #roomNanos} for the last attempt
+   * @param roomNanos the result of {@link #roomNanos} for the last attempt to spend
    * @param incrementNanos the cost increment T·c
    * @return after a denial, the time until the cost can be spent; after an allowed spend, the time
    *     until the same cost can be spent again; 0 if the cost can be spent at once

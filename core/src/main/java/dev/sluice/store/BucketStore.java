@@ -22,9 +22,9 @@ import org.jspecify.annotations.Nullable;
  * <ul>
  *   <li><b>Atomic.</b> The charges of a batch take effect together, at one moment between the call
  *       and its return; no other call sees a part of the batch. If a charge does not fit and its
- *       operation {@linkplain Op#votes can deny}, no charge is made. With a store on several
- *       servers, concurrent callers may see a part of the batch, which the store's documentation
- *       must describe; even then, no more tokens are granted than the limit allows.
+ *       operation {@linkplain Op#votes can deny}, no charge of the batch is made. With a store on
+ *       several servers, concurrent callers may see a part of the batch, which the store's
+ *       documentation must describe; even then, no more tokens are granted than the limit allows.
  *   <li><b>Own clock.</b> The store reads the clock of the machine that stores the buckets, once
  *       per batch, or once per server for a batch on several servers. Callers never supply the
  *       time.
@@ -32,9 +32,9 @@ import org.jspecify.annotations.Nullable;
  *   <li><b>Order on one bucket.</b> A refund that was sent first is applied before a reset or the
  *       forgiving of a debt. A withdrawal that was sent first is applied before a refund, a reset
  *       or the forgiving of a debt. A charge that failed can still be applied later.
- *   <li><b>Bounded.</b> Every call ends within the store's time-out, with readings or with a {@link
- *       StoreException}. All charges through one {@link #forOneCall} view share one time-out. A
- *       bucket that is not full is never evicted silently.
+ *   <li><b>Bounded.</b> Every call ends within the store's time-out, with a {@link Reading} of each
+ *       bucket or with a {@link StoreException}. All charges through one {@link #forOneCall} view
+ *       share one time-out. A bucket that is not full is never evicted silently.
  * </ul>
  *
  * <p>Thread-safe. {@link #charge} can block for a round trip, at most for the store's time-out;
@@ -167,8 +167,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the largest number of live buckets in the store, for metrics. Never blocks.
    *
-   * @return the number of live buckets at which the store refuses new ones; empty if the store has
-   *     no bound, or does not know its bound
+   * @return the number of live buckets at which the store refuses new buckets; empty if the store
+   *     has no bound, or does not know its bound
    */
   default OptionalLong maxLiveBuckets() {
     return OptionalLong.empty();
@@ -253,10 +253,10 @@ public interface BucketStore extends AutoCloseable {
    * Tracks tokens that a store takes before the whole batch is decided, and computes their refunds.
    *
    * <p>A store on several servers sends each server its part of the batch at the same time. If one
-   * server denies its part, the tokens that other servers took for this batch must be given back.
-   * The number of tokens to give back depends on the refunds and resets of the bucket, which the
-   * limiter knows, and the store does not. The limiter implements {@code Tentative}. Thread-safe;
-   * never blocks.
+   * server denies its part of the batch, the tokens that other servers took for this batch must be
+   * given back. The number of tokens to give back depends on the refunds and resets of the bucket,
+   * which only the limiter knows. The limiter implements {@code Tentative}. Thread-safe; never
+   * blocks.
    */
   @FunctionalInterface
   interface Tentative {
@@ -277,7 +277,7 @@ public interface BucketStore extends AutoCloseable {
       /**
        * Returns the refund of a charge whose batch was denied.
        *
-       * @param found the reading before the charge
+       * @param found the store's time and the bucket's TAT before the charge
        * @return the refund to send; null if there is nothing to give back, so that the store calls
        *     no other method of this tracker
        */
@@ -286,8 +286,8 @@ public interface BucketStore extends AutoCloseable {
       /**
        * Called when the store has applied the refund, or when the refund has failed.
        *
-       * @param found the reading before the refund, null if it is unknown whether the refund was
-       *     applied
+       * @param found the store's time and the bucket's TAT before the refund; null if it is unknown
+       *     whether the refund was applied
        */
       void gaveBack(@Nullable Reading found);
 
@@ -360,7 +360,8 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param nowNanos the store's current time
      * @param tatNanos the stored TAT, unsigned, {@link Gcra#NO_TAT} for none
-     * @return false only if the operation can deny its batch and does not fit
+     * @return false only if the operation can deny its batch and its increment does not fit into
+     *     the bucket
      */
     public boolean passes(long nowNanos, long tatNanos) {
       return effect.passes(nowNanos, tatNanos);
@@ -395,10 +396,10 @@ public interface BucketStore extends AutoCloseable {
    * <p>Observer methods are called on threads of the store and of callers, so observers must be
    * fast and never block. While an observer blocks, results of other calls are delayed, up to their
    * time-outs. The store reports time-outs on another thread, so that the observer cannot delay a
-   * time-out. While a time-out waits to be reported, later events are reported after it, on the
-   * same thread as the time-out. While 16,384 events wait to be reported, the store drops further
-   * events, and logs that it dropped them. The observer's first exception is logged; none of its
-   * exceptions reaches a caller. Implementations are thread-safe.
+   * time-out. While a time-out waits to be reported, later events are reported after the time-out,
+   * on the same thread. While 16,384 events wait to be reported, the store drops further events,
+   * and logs that it dropped them. The observer's first exception is logged; none of its exceptions
+   * reaches a caller. Implementations are thread-safe.
    */
   interface Observer {
 
@@ -430,11 +431,11 @@ public interface BucketStore extends AutoCloseable {
      *
      * @param server host and port, or another name of the server
      * @param state the new state
-     * @param reason why the state changed
+     * @param reason why the server was marked down or up
      */
     default void changed(String server, State state, String reason) {}
 
-    /** The result of a call. */
+    /** The result of a call to a server. */
     enum Result {
       /** The server decided. */
       ANSWERED,

@@ -29,10 +29,12 @@ import org.jspecify.annotations.Nullable;
  * denial is based on.
  */
 
-/** All buckets of a memory store, in segments. Decides on single buckets. Thread-safe. */
+/**
+ * All buckets of a memory store, in segments. Decides on charges of single buckets. Thread-safe.
+ */
 final class BucketTable {
 
-  /** The largest number of lines before a segment is split: copying them takes 1 to 3 ms. */
+  /** The largest number of lines of slots in a segment: copying 8,192 lines takes 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -75,7 +77,7 @@ final class BucketTable {
   /**
    * Creates a table with segments of a different size, for tests.
    *
-   * @param mostLines the largest number of lines of a segment; a larger segment is split
+   * @param mostLines the largest number of lines of slots in a segment; a larger segment is split
    */
   BucketTable(TimeSource time, long bound, long keptNanos, long key0, long key1, int mostLines) {
     this.time = time;
@@ -104,7 +106,10 @@ final class BucketTable {
     return key1;
   }
 
-  /** Returns the place, tag and TAT of every live bucket, in one array per segment. */
+  /**
+   * Returns the key's hash (place and tag) and the TAT of every live bucket, in one array per
+   * segment.
+   */
   List<long[]> live() {
     long nowNanos = TimeSource.read(time); // reads the clock even after close()
     List<long[]> live = new ArrayList<>();
@@ -130,8 +135,8 @@ final class BucketTable {
   /**
    * Inserts a bucket of a snapshot, unless the bucket is full.
    *
-   * @throws IllegalArgumentException if the bucket exists already, or cannot come from a table of
-   *     this program
+   * @throws IllegalArgumentException if the bucket exists already, or if no table of this program
+   *     can contain the bucket
    * @throws StoreException if the table is full
    */
   void restore(long place, long tag, long tatNanos, long nowNanos) {
@@ -150,7 +155,7 @@ final class BucketTable {
         }
         if (grown && segment.grow(1, nowNanos) == Segment.Growth.CROWDED) {
           throw new IllegalArgumentException(
-              "more buckets in one line of the table than the hash function can place there");
+              "more buckets in one line of slots than a table of this program can contain");
         }
       } finally {
         segment.unlock();
@@ -198,8 +203,8 @@ final class BucketTable {
    *
    * @param hashTags the first parts of the keys' hashes
    * @param places the second parts of the keys' hashes
-   * @param from the index of the first key
-   * @param to the index after the last key
+   * @param from the index of the first key to prefetch
+   * @param to the index after the last key to prefetch
    */
   void touch(long[] hashTags, long[] places, int from, int to) {
     long sum = 0;
@@ -225,7 +230,8 @@ final class BucketTable {
   }
 
   /**
-   * Decides on one bucket. Allocates nothing, except to rebuild the lines of a segment.
+   * Decides on one charge of one bucket. Allocates nothing, except to rebuild the slots of a
+   * segment.
    *
    * @param hashTag the first part of the key's hash
    * @param place the second part of the key's hash
@@ -236,7 +242,7 @@ final class BucketTable {
     return charge(hashTag, place, effect, id, outcome, nanos());
   }
 
-  /** Decides on one bucket, with a time that the caller has just read from the clock. */
+  /** Decides on one charge, at a time that the caller has just read from the clock. */
   <R extends @Nullable Object> R charge(
       long hashTag,
       long place,
@@ -257,9 +263,9 @@ final class BucketTable {
   /**
    * Handles the common case: spends from a bucket that has a slot, if the spend fits and no other
    * thread holds the slot's lock. Reads only the slot, neither the segment nor its version. {@link
-   * #chargeAny} handles every denial, and every charge that this method cannot make.
+   * #chargeAny} handles every denial, and every charge that {@code spend} cannot make.
    *
-   * <p>With one key, the method is possibly 2 to 4 % faster because it does not call {@link
+   * <p>With one key, {@code spend} is possibly 2 to 4 % faster because it does not call {@link
    * Effect#tatAfterNanos}; the measured ranges overlap. Reading only the slot makes a single
    * decision 5 % faster, and each of 32 decisions made together 8 % faster.
    *
@@ -278,7 +284,8 @@ final class BucketTable {
     }
     long tatNanos = SlotArray.isDead(storedNanos, nowNanos) ? Gcra.NO_TAT : storedNanos;
     long aheadNanos = tatNanos == Gcra.NO_TAT ? 0 : tatNanos - nowNanos;
-    // LOCKED never fits: as a TAT, LOCKED lies more than 2^63 ns after any time.
+    // A spend never fits if the TAT is LOCKED: as a time, LOCKED lies more than 2^63 ns after any
+    // time.
     boolean fits = aheadNanos >= 0 && aheadNanos <= effect.offsetNanos() - incrementNanos;
     long afterNanos = nowNanos + aheadNanos + incrementNanos;
     if (!fits || !SlotArray.replace(slots, at, tag, storedNanos, afterNanos)) {
@@ -344,9 +351,9 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that has a slot and was reset. A slot that was reset does not show the time
-   * of the reset, so this method reads the clock while it holds the slot's lock. A decision with a
-   * time before the reset would leave too many tokens in the bucket.
+   * Decides on a charge of a bucket that has a slot and was reset. A slot that was reset does not
+   * show the time of the reset, so this method reads the clock while it holds the slot's lock. A
+   * decision with a time before the reset would leave too many tokens in the bucket.
    *
    * @return the time of the decision, {@link #EXISTS} if another thread has changed the slot
    */
@@ -375,7 +382,8 @@ final class BucketTable {
   }
 
   /**
-   * Decides on a bucket that does not exist, and creates the bucket if the charge leaves a TAT.
+   * Decides on a charge of a bucket that does not exist, and creates the bucket if the charge
+   * leaves a TAT.
    *
    * @return the time of the decision, {@link #EXISTS} if another thread has created the bucket
    */
@@ -407,13 +415,13 @@ final class BucketTable {
    * Makes room in a segment that the caller has locked, unless another thread holds a slot's lock.
    * Whether room was made or not, the caller must unlock the segment, wait, and try again.
    *
-   * @throws StoreException if too many keys collide for any number of lines
+   * @throws StoreException if so many keys collide that no number of lines gives each key a slot
    */
   void grow(Segment segment, int buckets, long nowNanos) {
     if (segment.grow(buckets, cleaner.fullNanos(nowNanos)) == Segment.Growth.CROWDED) {
       throw new UnchargedException(
-          "the memory store has no slot for a bucket: too many keys share the line of slots of this bucket, as if"
-              + " somebody who knows the store's hash function had chosen the keys");
+          "the memory store has no slot for a bucket: too many keys need the same slots as this bucket, as if"
+              + " an attacker who knows the store's hash key had chosen the keys");
     }
   }
 
@@ -421,7 +429,7 @@ final class BucketTable {
     boolean mayCount = bucketCount.roomFor(1) == LiveBucketCount.Room.FOUND;
     if (mayCount) { // the death of a bucket that is not created would cause a useless scan
       // The time at which the bucket becomes full ("dies") is recorded before the bucket is
-      // counted, because the bucket can be full by then.
+      // counted, because the bucket can already be full when it is counted.
       cleaner.diesAt(place, afterNanos);
     }
     int at = segment.claim(tag, place, cleaner.fullNanos(nowNanos));
@@ -446,7 +454,8 @@ final class BucketTable {
    *
    * <p>The caller must not hold a lock of the table. Some schedulers, such as the scheduler of
    * virtual threads or a scheduler with strict priorities, may never resume a thread that yields
-   * while other threads can run. So no thread may depend on a thread that waits in {@code Spin}.
+   * while other threads can run. No thread may therefore depend on a thread that waits in {@code
+   * Spin}.
    */
   static final class Spin {
 

@@ -39,8 +39,8 @@ final class Directory {
   /**
    * Creates a directory of empty segments.
    *
-   * @param mostLines the largest number of lines of a segment; a larger segment with several
-   *     entries is split
+   * @param mostLines the largest number of lines of slots in a segment; a larger segment with
+   *     several directory entries is split
    */
   Directory(LiveBucketCount bucketCount, int mostLines) {
     int entries = ENTRIES / FIRST_SEGMENTS;
@@ -53,7 +53,7 @@ final class Directory {
     return (int) (place >>> (Long.SIZE - BITS));
   }
 
-  /** Returns the place that has a given entry and given line bits. */
+  /** Returns the place (one half of a key's hash) with a given entry and given bits of the line. */
   static long place(int entry, int lineBits) {
     return (long) entry << (Long.SIZE - BITS) | lineBits;
   }
@@ -76,7 +76,7 @@ final class Directory {
     }
   }
 
-  /** Writes a new segment and its slots into the segment's entries. */
+  /** Writes a new segment and its slots into the directory entries of the segment. */
   void show(Segment segment, long[] segmentSlots) {
     for (int entry = segment.firstEntry(); entry < segment.endEntry(); entry++) {
       SEGMENTS.setRelease(segments, entry, segment);

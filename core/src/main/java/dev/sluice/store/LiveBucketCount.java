@@ -12,7 +12,7 @@ import java.util.concurrent.atomic.AtomicLong;
  *
  * <p>A batch reserves all slots that it may need before it claims the first slot, and later returns
  * unused slots. While a batch has reserved slots, the table is not reported as full, since the
- * batch may return slots. A batch returns its slots without waiting for other threads.
+ * batch may return slots. A batch returns unused slots without waiting for other threads.
  *
  * <p>Thread-safe and lock-free.
  */

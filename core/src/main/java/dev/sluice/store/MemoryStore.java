@@ -150,7 +150,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
      * charge fails if the clock has stepped back by more than {@code step}.
      *
      * <p>{@code stepsBackUpTo} is meant for replays of recorded traffic. By default, full buckets
-     * can be removed at once, and the clock can step back by any time; a bucket that was full
+     * can be removed at once, and the clock can step back by any duration; a bucket that was full
      * before the step can then still be full after the step.
      *
      * @param step zero to 292 years; full buckets that are kept count towards the bound on live

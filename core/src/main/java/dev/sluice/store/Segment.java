@@ -29,13 +29,13 @@ import org.jspecify.annotations.Nullable;
  * charged again while the slot is assigned to another key, both threads try to lock the slot first.
  * The thread that does not get the lock searches again.
  *
- * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. It
- * locks all slots of the old lines for good, copies them, and publishes the new lines. A thread
- * that finds a slot locked looks the key up again at each attempt, and so finds the new lines.
- * Splitting does the same with the segment: the old segment stays locked for good, and two new
- * segments are published in its place, locked until both are visible. So a thread that has locked
- * the segment in a key's directory entry has the only segment of this key. Rebuilding or splitting
- * blocks one segment while it is copied.
+ * Rebuilding gives a segment more lines, fewer lines, or the same lines without dead buckets. A
+ * rebuild locks all slots of the old lines for good, copies the slots, and publishes the new lines.
+ * A thread that finds a slot locked looks the key up again at each attempt, and so finds the new
+ * lines. Splitting does the same with the segment: the old segment stays locked for good, and two
+ * new segments are published in its place, locked until both are visible. So a thread that has
+ * locked the segment in a key's directory entry has the only segment of this key. Rebuilding or
+ * splitting blocks one segment while it is copied.
  *
  * No thread waits while it holds a lock. A thread tries to take the next lock a bounded number of
  * times; if that fails, it releases all its locks, waits, and starts again. So a thread that holds
@@ -70,9 +70,10 @@ final class Segment {
   private long version;
 
   /**
-   * Creates a segment without lines, which is not published yet.
+   * Creates a segment that has no lines of slots and is not in the directory yet.
    *
-   * @param mostLines the largest number of lines; a larger segment with several entries is split
+   * @param mostLines the largest number of lines of slots; a larger segment with several directory
+   *     entries is split
    * @param firstEntry the segment's first entry in the directory
    * @param entries the number of directory entries, a power of two
    */
@@ -115,7 +116,7 @@ final class Segment {
     return earliestExpiry;
   }
 
-  /** Takes the lock if it is free; returns false for ever after the segment was split. */
+  /** Takes the lock if no thread holds it; always returns false after the segment was split. */
   boolean tryLock() {
     long seen = version();
     return (seen & 1) == 0 && VERSION.compareAndSet(this, seen, seen + 1);
@@ -143,7 +144,10 @@ final class Segment {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, bucketCount);
   }
 
-  /** Claims like {@link #claim}, for a batch that has already reserved its slots in the count. */
+  /**
+   * Claims a slot like {@link #claim}, for a batch that has already reserved its slots in the count
+   * of buckets.
+   */
   int claimReserved(long tag, long place, long fullNanos) {
     return lines.claim(tag, SlotArray.kept(place), fullNanos, null);
   }
@@ -162,9 +166,9 @@ final class Segment {
     return lines.refused();
   }
 
-  /** The result of an attempt to make room in the lines. */
+  /** The result of an attempt to make room in a segment. */
   enum Growth {
-    /** The segment has more room. */
+    /** The segment was rebuilt or split, and now has more room. */
     DONE,
     /** Another thread holds a slot's lock: release the segment, wait, and try again. */
     BUSY,
@@ -186,7 +190,10 @@ final class Segment {
         : rebuild(least, SlotArray.mostLinesFor(live + buckets), fullNanos);
   }
 
-  /** Empties dead buckets' slots, and shrinks the lines if less than half are needed. */
+  /**
+   * Empties the slots of dead buckets, and frees unneeded lines of slots if less than half of the
+   * lines are needed.
+   */
   void tidy(long fullNanos) {
     if (!earliestExpiry.mayBeBy(fullNanos)) {
       return;
@@ -208,7 +215,10 @@ final class Segment {
     return lines.tagged() < before;
   }
 
-  /** Returns place, tag and TAT of each live bucket; null if a slot is locked. */
+  /**
+   * Returns the key's hash (place and tag) and the TAT of each live bucket; null if a slot is
+   * locked.
+   */
   long @Nullable [] live(long nowNanos) {
     return lines.live(firstEntry, nowNanos);
   }
@@ -303,7 +313,7 @@ final class Segment {
   /**
    * Returns whether a bucket belongs to this half of a split segment.
    *
-   * @param keptPlace the part of the bucket's place that {@link SlotArray} stores
+   * @param keptPlace the bits of the key's hash that {@link SlotArray#kept} returns
    */
   boolean has(int keptPlace) {
     return SlotArray.entry(keptPlace, firstEntry) < endEntry();

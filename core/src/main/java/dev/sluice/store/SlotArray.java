@@ -75,8 +75,8 @@ final class SlotArray {
   /**
    * Returns the largest number of lines to try for a number of live buckets. Keys that are hashed
    * with an unknown secret need far fewer lines than the returned number. The keys of a forged
-   * snapshot, or keys chosen by an attacker who has read a snapshot, may collide with any number of
-   * lines.
+   * snapshot, or keys chosen by an attacker who has read a snapshot, may collide whatever the
+   * number of lines is.
    */
   static int mostLinesFor(int buckets) {
     return Math.max(FEW_LINES, MOST_ENLARGED * linesFor(buckets));
@@ -127,8 +127,8 @@ final class SlotArray {
   }
 
   /**
-   * Prefetches both lines of a key. An array can begin at any address, so a line of slots can lie
-   * in two cache lines; this method therefore reads both ends of each line.
+   * Prefetches both lines of slots that can contain a key. An array can begin at any address, so a
+   * line of slots can lie in two cache lines; this method therefore reads both ends of each line.
    *
    * @return a sum of the values, without which the JIT would remove the reads
    */
@@ -164,7 +164,10 @@ final class SlotArray {
     return (int) (((place & (MOST_LINES - 1)) * lines) >>> LINE_BITS);
   }
 
-  /** Returns the stored bits of a key's place: the lower bits of its entry, and its line bits. */
+  /**
+   * Returns the bits of a key's hash that are stored beside a slot: the lower bits of the directory
+   * entry, and the bits of the line.
+   */
   static int kept(long place) {
     int entry = Directory.entryOf(place) & (ENTRIES_KEPT - 1);
     return entry << LINE_BITS | ((int) place & (MOST_LINES - 1));
@@ -173,7 +176,7 @@ final class SlotArray {
   /**
    * Returns the directory entry of a bucket.
    *
-   * @param kept the stored bits of the bucket's place
+   * @param kept the bits of the key's hash that {@link #kept} returns
    * @param firstEntry the first entry of the bucket's segment, which has at most {@link
    *     #ENTRIES_KEPT} entries
    */
@@ -181,7 +184,7 @@ final class SlotArray {
     return firstEntry + (((kept >>> LINE_BITS) - firstEntry) & (ENTRIES_KEPT - 1));
   }
 
-  /** Returns the other line of a key, from either of its lines. */
+  /** Returns the one of a key's two lines that is not {@code line}. */
   private static int otherLine(int line, long tag, int lines) {
     int sum = (int) (((tag >>> 48) * lines) >>> 16);
     int other = sum - line;
@@ -210,7 +213,7 @@ final class SlotArray {
     return still;
   }
 
-  /** Locks a slot if it still has the given TAT. The caller must check the tag of a locked slot. */
+  /** Locks a slot if it still has the given TAT. The caller must then check the slot's tag. */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
@@ -261,7 +264,7 @@ final class SlotArray {
   /**
    * Finds a slot for a new key, sets its tag, and leaves the slot locked.
    *
-   * @param place the {@linkplain #kept stored bits} of the key's place
+   * @param place the bits of the key's hash that {@link #kept} returns
    * @param bucketCount the count to increase if the slot had no tag; null for no count
    * @return the slot's index, -1 if no slot was found
    */
@@ -285,7 +288,10 @@ final class SlotArray {
     return -1;
   }
 
-  /** Returns a free slot of the line, if necessary after moving a bucket to its other line. */
+  /**
+   * Returns a free slot of a line, if necessary after moving one of the line's buckets to that
+   * bucket's other line.
+   */
   private int free(int line, long nowNanos, int moves, @Nullable LiveBucketCount bucketCount) {
     int start = line * LONGS;
     for (int at = start; at < start + LONGS; at += 2) {
@@ -392,7 +398,7 @@ final class SlotArray {
     return live;
   }
 
-  /** Counts the live buckets of a segment, by the TATs from {@link #tryLockAll}. */
+  /** Counts the live buckets of a segment, from the TATs that {@link #tryLockAll} has read. */
   int countLive(long[] tatsNanos, long nowNanos, Segment part) {
     int live = 0;
     for (int at = 0; at < slots.length; at += 2) {
@@ -402,9 +408,9 @@ final class SlotArray {
   }
 
   /**
-   * Returns the place, tag and TAT of each live bucket.
+   * Returns the key's hash (place and tag) and the TAT of each live bucket.
    *
-   * @param firstEntry the segment's first entry
+   * @param firstEntry the first directory entry of the segment
    * @return three numbers per bucket; null if another thread holds a slot's lock
    */
   long @Nullable [] live(int firstEntry, long nowNanos) {
@@ -431,7 +437,7 @@ final class SlotArray {
   /**
    * Copies the live buckets of a segment to a new array. The caller has locked all slots.
    *
-   * @param tatsNanos the TATs from {@link #tryLockAll}
+   * @param tatsNanos the TATs that {@link #tryLockAll} has read
    * @param lines the number of lines of the new array
    * @return the new array, null if the buckets do not fit
    */
@@ -450,7 +456,7 @@ final class SlotArray {
     return copy;
   }
 
-  /** Returns the stored bits of a key's place, from the key's slot. */
+  /** Returns the bits of a key's hash that are stored beside the key's slot. */
   private int place(int at) {
     int first = (at >> 1) * PLACE_BYTES;
     return (places[first] & 0xff) << 16
@@ -467,14 +473,14 @@ final class SlotArray {
   }
 
   /**
-   * A lower bound for the instant at which the first of some buckets becomes full. While the bound
-   * on the first expiry lies in the future, a full table can refuse a charge without reading every
-   * bucket. The bound can be earlier than the first expiry, which causes a needless scan of the
-   * buckets, but never later.
+   * A lower bound for the instant at which the first of some buckets becomes full. While this lower
+   * bound lies in the future, a full table can refuse a charge without reading every bucket. The
+   * lower bound is never later than the first expiry. If the lower bound is earlier, a caller may
+   * scan the buckets needlessly.
    *
-   * <p>A thread that scans the buckets to raise the bound first {@linkplain #startOver clears} the
-   * bound, and then reports the expiry of each bucket. The new bound therefore includes what other
-   * threads report during the scan.
+   * <p>A thread that scans the buckets to raise the lower bound first {@linkplain #startOver
+   * clears} the bound, and then reports the expiry of each bucket. The new lower bound therefore
+   * also covers each expiry that another thread reports during the scan.
    *
    * <p>Thread-safe and lock-free.
    */
@@ -482,7 +488,7 @@ final class SlotArray {
 
     private static final long NEVER = -1L;
 
-    /** The value of the bound that makes every caller scan, since a bucket can be full already. */
+    /** The lower bound if a bucket may be full already, so that every caller scans the buckets. */
     static final long UNKNOWN = 0;
 
     private final AtomicLong nanos = new AtomicLong(NEVER); // unsigned

@@ -223,12 +223,12 @@ final class Snapshot {
   }
 
   private static SnapshotException unusable(Path file, String what) {
-    return unusable(file, what, "Replace it with a complete snapshot");
+    return unusable(file, what, "Replace the file with a complete snapshot");
   }
 
   private static SnapshotException unusable(Path file, String what, String remedy) {
     return new SnapshotException(
-        "%s: %s; nothing was restored. %s, or move it away to start with full buckets"
+        "%s: %s; nothing was restored. %s, or move the file away to start with full buckets"
             .formatted(file, what, remedy));
   }
 }

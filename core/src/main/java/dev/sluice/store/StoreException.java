@@ -36,7 +36,8 @@ public class StoreException extends RuntimeException {
    * that spends from many ids can have charged other ids, even if this method returns true. If this
    * method returns false, the limiter assumes that a failed refund may still be applied.
    *
-   * @return false if the charge was made, or if this is unknown; this class always returns false
+   * @return false if the charge was made, or if it is unknown whether the charge was made; this
+   *     class always returns false
    */
   public boolean chargedNothing() {
     return false;

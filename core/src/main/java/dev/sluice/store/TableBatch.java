@@ -23,7 +23,7 @@ import java.util.List;
  * again. The batch never waits while it holds a lock. A reader that finds a locked slot waits, so a
  * reader sees the buckets either before the whole batch or after the whole batch.
  *
- * <p>One thread can use a batch object, and only once.
+ * <p>A batch object is used once, by one thread.
  */
 final class TableBatch {
 
@@ -133,7 +133,7 @@ final class TableBatch {
     }
   }
 
-  /** Makes one attempt: decides and writes, or changes nothing. */
+  /** Makes one attempt to charge the batch: decides and writes, or changes nothing. */
   private Attempt attempt() {
     Arrays.fill(slotAt, -1);
     boolean written = false;
@@ -273,7 +273,10 @@ final class TableBatch {
     return SlotArray.isDead(storedNanos[i], nowNanos) ? Gcra.NO_TAT : storedNanos[i];
   }
 
-  /** Returns the segment of a charge's key; while it is locked, the key stays in this segment. */
+  /**
+   * Returns the segment of a charge's key. While the segment is locked, the key stays in the
+   * segment.
+   */
   private Segment segment(int i) {
     return table.segmentAt(Directory.entryOf(places[i]));
   }

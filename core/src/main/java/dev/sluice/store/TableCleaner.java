@@ -18,7 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  // Tidying a segment takes about 1 ns per long, at most 2 % of a pause of 50 ns per long.
+  // Tidying a segment takes about 1 ns per long, so pauses of 50 ns per long keep tidying below 2 %
+  // of the time.
   private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
@@ -73,7 +74,9 @@ final class TableCleaner {
     }
   }
 
-  /** Tidies the next segment, unless another caller has just started to tidy. */
+  /**
+   * Removes dead buckets from the next segment, unless another caller has just started to do so.
+   */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
     if (!tidiedNanos.compareAndSet(thenNanos, nowNanos)) {
@@ -85,7 +88,7 @@ final class TableCleaner {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller already has its decision; a later call can tidy this segment.
+        // The caller's decision is already made, and a later call can tidy this segment.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -97,9 +100,9 @@ final class TableCleaner {
    * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
-   * <p>Only one caller at a time makes room. While one caller recomputes when the next bucket dies,
-   * a second caller could read an outdated time, and report a full table although the table has
-   * room.
+   * <p>Only one caller at a time empties slots to make room. While one caller recomputes when the
+   * next bucket becomes full, a second caller could read an outdated time, and report a full table
+   * although the table has room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full
@@ -157,7 +160,9 @@ final class TableCleaner {
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
-  /** Removes the dead buckets of a segment, and records when its next bucket can die. */
+  /**
+   * Removes the dead buckets of a segment, and records when the segment's next bucket becomes full.
+   */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
       earliestExpiry.tell(EarliestExpiry.UNKNOWN);

@@ -105,7 +105,7 @@ class SnapshotTest {
       assertThatThrownBy(() -> restored(bad))
           .isInstanceOf(SnapshotException.class)
           .hasMessageContaining("nothing was restored")
-          .hasMessageContaining("move it away");
+          .hasMessageContaining("move the file away");
     }
     Files.write(bad, new byte[1 << 16]);
     assertThatThrownBy(() -> restored(bad)).hasMessageContaining("does not begin like a snapshot");
@@ -248,7 +248,7 @@ class SnapshotTest {
     assertThatThrownBy(() -> restored(file))
         .isInstanceOf(SnapshotException.class)
         .hasMessageContaining(
-            "found more buckets in one line of the table than the hash function can place there")
+            "found more buckets in one line of slots than a table of this program can contain")
         .hasMessageContaining("nothing was restored");
   }
 

@@ -139,7 +139,7 @@ class TableBatchTest {
     assertThatThrownBy(() -> batch().charge())
         .isInstanceOfSatisfying(
             StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-        .hasMessageContaining("too many keys share the line of slots of this bucket");
+        .hasMessageContaining("too many keys need the same slots as this bucket");
     assertThat(segment(0).slots()).containsOnly(0);
     assertThat(segment(5).slots()).containsOnly(0);
     assertThat(segment(0).tagged()).isZero();

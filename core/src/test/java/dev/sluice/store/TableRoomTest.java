@@ -125,7 +125,7 @@ class TableRoomTest {
     assertThatThrownBy(() -> spend(table, 0, 5, SECOND))
         .isInstanceOfSatisfying(
             StoreException.class, failure -> assertThat(failure.chargedNothing()).isTrue())
-        .hasMessageContaining("too many keys share the line of slots of this bucket");
+        .hasMessageContaining("too many keys need the same slots as this bucket");
     assertThat(table.tagged()).isEqualTo(4);
     nowNanos += SECOND;
     spend(table, 0, 5, SECOND);
@@ -179,7 +179,7 @@ class TableRoomTest {
     assertThatThrownBy(() -> table.restore(place(0), 5, NOW + 1, NOW))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(
-            "more buckets in one line of the table than the hash function can place there");
+            "more buckets in one line of slots than a table of this program can contain");
     assertThat(segment(table, 0).tryLock()).isTrue();
   }
 

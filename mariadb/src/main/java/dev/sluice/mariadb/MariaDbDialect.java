@@ -111,7 +111,7 @@ final class MariaDbDialect implements SqlDialect {
     return MariaDbFault.of(failure);
   }
 
-  /** Returns why the statements do not run on a server such as MySQL; null for a MariaDB. */
+  /** Returns why a server such as MySQL cannot run the statements; null for MariaDB. */
   private static @Nullable String otherProduct(Connection connection) throws SQLException {
     String version = connection.getMetaData().getDatabaseProductVersion();
     return version.contains("MariaDB")

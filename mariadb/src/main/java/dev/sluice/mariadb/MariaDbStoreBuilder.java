@@ -41,7 +41,8 @@ public final class MariaDbStoreBuilder {
   }
 
   /**
-   * Returns the builder of a URL. The URL's parameters are options of the store and of the driver.
+   * Returns a builder of the store at a URL. The URL's parameters are options of the store and of
+   * the driver.
    */
   static MariaDbStoreBuilder of(String url, @Nullable String password) {
     MariaDbUrl.require(url);
@@ -204,7 +205,7 @@ public final class MariaDbStoreBuilder {
         options.roll(source, MariaDbDialect.ANNOUNCE));
   }
 
-  /** Opens a store with a given timing, for simulators. */
+  /** Opens a store that uses the clock, timers and threads of a {@code Timing}, for simulators. */
   RemoteStore open(Timing timing) {
     return options.open(timing, source, KIND, "", MariaDbDialect::new);
   }

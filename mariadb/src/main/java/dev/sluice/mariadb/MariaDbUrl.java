@@ -149,7 +149,7 @@ final class MariaDbUrl implements DataSource {
 
   @Override
   public <T> T unwrap(Class<T> type) throws SQLException {
-    throw new SQLException("this source wraps no other source");
+    throw new SQLException("this data source wraps no other data source");
   }
 
   @Override

@@ -6,7 +6,7 @@ import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.util.List;
 
-/** Logs the invalid rows of a table, which a read ignores. Thread-safe. */
+/** Logs the rows of a table that are invalid and therefore ignored. Thread-safe. */
 final class BadRowLog {
 
   private static final Logger LOG = System.getLogger(BadRowLog.class.getName());

@@ -18,7 +18,7 @@ import java.util.List;
  * process migrates at a time.
  *
  * <p>A released migration file is never changed. Each change of the schema is a new migration file
- * at the end.
+ * at the end of the list.
  */
 final class Migrations {
 

@@ -102,7 +102,7 @@ public record OverrideRow(
         .collect(Collectors.joining(",", "{", "}"));
   }
 
-  /** Returns the limit's number in rows; 0 for a limit without a number. */
+  /** Returns the limit's number that rows contain; 0 for a limit without a number. */
   static int numberOf(LimitName name) {
     Integer number = name.number();
     return number == null ? 0 : number;

@@ -26,10 +26,10 @@ import java.util.concurrent.locks.LockSupport;
 import java.util.function.Supplier;
 
 /*
- * The limits are merged from two sources: the files (the base) and the table. If both override the
- * same id, the override of the table applies, since an operator usually changes the table after the
- * files were deployed. If a conflict of two overrides were an error, one row could block every
- * reload of the files, and one file could block every refresh from the table.
+ * The limits are merged from two sources: the files (the base) and the table. If both sources
+ * override the same id, the override of the table applies, since an operator usually changes the
+ * table after the files were deployed. If a conflict of two overrides were an error, one row could
+ * block every reload of the files, and one file could block every refresh from the table.
  *
  * The merge always uses the newest state of both sources, under one lock, so that a concurrent
  * refresh and reload cannot undo each other. The table's rows are kept instead of parsed overrides,
@@ -65,12 +65,12 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
 
-  /** The number of the read that began last. */
+  /** The serial number of the read that began last. */
   private final AtomicLong reads = new AtomicLong();
 
   private List<OverrideRow> rows = List.of();
 
-  /** The number of the read that produced {@link #rows}. */
+  /** The serial number of the read that produced {@link #rows}. */
   private long inForce;
 
   private int failures;
@@ -96,8 +96,8 @@ public final class OverridesRefresher implements AutoCloseable {
    * see {@link #ready}.
    *
    * @param table the table
-   * @param base returns the limits of the files, whose names can be overridden; called on each
-   *     change and must not block
+   * @param base returns the limits of the files, which the overrides of the table can change;
+   *     called on each change, and must not block
    * @param target receives the limits of the files with the table's overrides applied
    * @param interval the time from the end of a read to the next read, more than zero and at most
    *     292 years; each wait is shortened at random by up to half, so that the processes of a fleet
@@ -141,8 +141,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Applies the table's overrides again. Call this method when the limits of the files have
-   * changed.
+   * Applies the table's overrides to the current limits of the files. Call this method when the
+   * limits of the files have changed.
    */
   public synchronized void baseChanged() {
     Limits files = base.get();

@@ -52,7 +52,8 @@ public final class OverridesTable {
   /**
    * Makes an object that reads and writes the table of a database.
    *
-   * @param source opens connections; the source of {@link PostgresUrl#dataSource} is sufficient
+   * @param source a source of connections to the database; the source that {@link
+   *     PostgresUrl#dataSource} returns is sufficient
    * @param catalogue the names that can be overridden
    */
   public OverridesTable(DataSource source, Catalogue catalogue) {
@@ -119,7 +120,7 @@ public final class OverridesTable {
    * Writes overrides as {@link #put(Collection, boolean)} does, and allows an existing override to
    * become lower.
    *
-   * @param overrides overrides of names in the catalogue
+   * @param overrides overrides of limits that are in the catalogue
    * @return the number of new overrides and of changed overrides
    * @throws SQLException if the database fails; nothing is written then
    */
@@ -130,10 +131,10 @@ public final class OverridesTable {
 
   /**
    * Writes all the given overrides or none of them. A new override is enabled. An existing override
-   * gets the new quotas and the new end, and the new comment and author unless these are empty. An
-   * existing override stays enabled or disabled.
+   * gets the new quotas and the new end, and the new comment and author unless these are empty. The
+   * write does not change whether an existing override is enabled.
    *
-   * @param overrides overrides of names in the catalogue
+   * @param overrides overrides of limits that are in the catalogue
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
@@ -148,11 +149,12 @@ public final class OverridesTable {
 
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
-   * override. An existing override keeps its end if the new override has no end and its value in
-   * the map is null.
+   * override. An existing override keeps its end if the new override has no end and the map's value
+   * for the new override is null.
    *
-   * @param enabled the overrides, whose names must be in the catalogue; true enables an override,
-   *     false disables it, and null leaves an existing override as it is
+   * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
+   *     override, false disables the override, and null leaves an existing override enabled or
+   *     disabled as before
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed

@@ -93,7 +93,8 @@ final class PostgresCall extends SqlCall {
       Long[] times = (Long[]) answer.getArray();
       long[] nanos = new long[times.length];
       for (int i = 0; i < nanos.length; i++) {
-        // The function returns the TATs of one spend of each key in the order of the keys.
+        // If the call is one spend of each key, the function returns the TATs in the order of the
+        // keys.
         nanos[i] = times[isOneSpendOfEach && i > 0 ? (int) places[i - 1] : i];
       }
       return nanos;

@@ -43,7 +43,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Returns whether the server only rolled the statement back, instead of ending the session. The
+   * Returns whether the server only rolled the statement back, instead of ending the session. This
    * method reads the severity of the error, or the SQLSTATE if the server has translated the
    * severity into an unknown language.
    */

@@ -254,7 +254,7 @@ public final class PostgresStoreBuilder {
         options.roll(source, PostgresDialect.ANNOUNCE));
   }
 
-  /** Opens a store with a given timing, for simulators. */
+  /** Opens a store that uses the clock, timers and threads of a {@code Timing}, for simulators. */
   RemoteStore open(Timing timing) {
     return options.open(
         timing,

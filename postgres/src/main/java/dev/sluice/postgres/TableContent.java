@@ -18,8 +18,8 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
   /**
    * Copies the lists.
    *
-   * @param overrides the overrides of valid enabled rows; copied
-   * @param bad the enabled rows that are not valid overrides; copied
+   * @param overrides the overrides of valid enabled rows; the list is copied
+   * @param bad the enabled rows that are not valid overrides; the list is copied
    */
   public TableContent {
     overrides = List.copyOf(overrides);
@@ -36,7 +36,7 @@ public record TableContent(List<LimitOverride> overrides, List<BadRow> bad) {
     return overrides.stream().filter(one -> !one.isEndedAt(now)).toList();
   }
 
-  /** Separates the valid overrides of the catalogue's names from the other rows. */
+  /** Separates the valid overrides of the catalogue's limits from the other rows. */
   static TableContent of(List<OverrideRow> rows, Catalogue catalogue) {
     List<LimitOverride> overrides = new ArrayList<>(rows.size());
     List<BadRow> bad = new ArrayList<>();

@@ -91,7 +91,8 @@ interface BatchRules extends DrivenStores {
     try (Bench bench = Bench.tenPerSecond(this)) {
       assertThat(bench.limiter.spend(B, ID, 10)).isAllowed();
       // Limit A allows the spend, and would allow it again in 1 s. Limit B denies the spend for 100
-      // ms. The decision on the batch must be B's denial, although A's wait is longer.
+      // ms. The decision on the batch must be the denial of limit B, although the wait of limit A
+      // is longer.
       Decision decision = bench.limiter.spend(List.of(bench.on(A, 10), bench.on(B, 1)));
       assertThat(decision).isDenied().retriesIn(ofMillis(100));
     }

@@ -31,9 +31,9 @@ import org.jspecify.annotations.Nullable;
 /**
  * A limiter on the store under test, with a manual clock and replaceable limits. The limits {@link
  * #A}, {@link #B}, {@link #C}, {@link #WAITS}, {@link #WAITS_TOO} and {@link #OWES} have the same
- * quota. Callers can wait up to an hour for {@link #WAITS} and {@link #WAITS_TOO}. A bucket of
- * {@link #OWES} can owe as many tokens as the burst. {@link #OFF} has no default, so this limit is
- * disabled. Any text is a valid id of the bench's limits.
+ * quota. Callers can wait up to an hour for tokens of {@link #WAITS} and {@link #WAITS_TOO}. A
+ * bucket of the limit {@link #OWES} can owe as many tokens as the burst. The limit {@link #OFF} has
+ * no default quota, and is therefore disabled. Any text is a valid id of the bench's limits.
  *
  * <p>Thread-safe if the store under test is thread-safe.
  */

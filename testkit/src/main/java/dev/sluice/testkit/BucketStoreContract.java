@@ -31,7 +31,7 @@ public abstract class BucketStoreContract
         WaitRules,
         WaitHistoryRules {
 
-  /** For subclasses that test a store. */
+  /** Creates the contract, for subclasses that test a store. */
   protected BucketStoreContract() {}
 
   /**

@@ -67,8 +67,8 @@ interface HistoryRules extends DrivenStores {
   /**
    * Waits until a store on several servers has refunded the tokens that it spent for a denied
    * batch. If the store and the caller refunded tokens at the same time, fewer tokens could return
-   * (decision 004). The method checks the batch, since the store decides on a check only after its
-   * own refunds.
+   * (decision 004). This method waits by checking the batch, since the store decides on a check
+   * only after its own refunds.
    */
   private static void awaitGivenBack(Bench bench, List<Transaction> batch) {
     Decision unused = bench.limiter.check(batch);
@@ -104,7 +104,8 @@ interface HistoryRules extends DrivenStores {
               long cost = history.cost(quota);
               if (history.chance(5)) {
                 long before =
-                    // A refund of 0 reports the reset time, with any debt that is not forgiven yet.
+                    // A refund of 0 tokens reports the reset time, which includes a debt that is
+                    // not forgiven yet.
                     bench.refund(0).resetInNanos();
                 long back = before - bench.refund(cost).resetInNanos();
                 given.add(new Given(forwardNanos, -back));

@@ -29,8 +29,8 @@ import org.junit.jupiter.api.extension.ParameterResolver;
  *
  * <p>Test methods, and the methods before and after each test, can have parameters of these types:
  * {@link Limiter}, {@link AsyncLimiter}, {@link ManualTime}, {@link BucketStore}, and {@link
- * CurrentLimits}, with which a test can replace the limits. All parameters of one test belong
- * together, and no two tests share an object. With {@code @ExtendWith(LimiterExtension.class)}
+ * CurrentLimits}, with which a test can replace the limits. All parameters of one test use the same
+ * store and clock; no two tests share an object. With {@code @ExtendWith(LimiterExtension.class)}
  * there are no named limits: the test supplies the quotas.
  *
  * <p>Thread-safe: tests can run in parallel.

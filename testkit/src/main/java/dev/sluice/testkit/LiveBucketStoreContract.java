@@ -28,7 +28,7 @@ public abstract class LiveBucketStoreContract {
   private static final Quota TEN_A_DAY = Quota.per(10, Duration.ofDays(1));
   private static final Duration INTERVAL = Duration.ofDays(1).dividedBy(10);
 
-  /** For subclasses that test a store. */
+  /** Creates the contract, for subclasses that test a store. */
   protected LiveBucketStoreContract() {}
 
   /**

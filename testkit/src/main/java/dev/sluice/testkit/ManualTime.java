@@ -74,8 +74,8 @@ public final class ManualTime implements TimeSource {
   }
 
   /**
-   * Waits in real time until another thread sets an alarm on this clock. Each new alarm releases
-   * only one waiting call.
+   * Waits in real time until another thread sets an alarm on this clock. Each new alarm ends the
+   * wait of only one call of this method.
    *
    * @param patience the longest wait, in real time
    * @return false if no alarm was set within {@code patience}

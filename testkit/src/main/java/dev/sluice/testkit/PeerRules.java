@@ -39,10 +39,11 @@ interface PeerRules extends DrivenStores {
       Map.ofEntries(
           Map.entry(
               "TestLimiterJumpBackwards",
-              "Go grants an extra token after a step back; Sluice grants none"),
-          Map.entry("TestReserveJumpBack", "on a step back, Go counts from the earlier time"),
-          Map.entry("TestReserveJumpBackCancel", "on a step back, Go counts from the earlier time"),
-          Map.entry("TestReserveSetBurst", "on a step back, Go counts from the earlier time"),
+              "Go grants an extra token after the clock steps back; Sluice grants none"),
+          Map.entry("TestReserveJumpBack", "if the clock steps back, Go refills from the new time"),
+          Map.entry(
+              "TestReserveJumpBackCancel", "if the clock steps back, Go refills from the new time"),
+          Map.entry("TestReserveSetBurst", "if the clock steps back, Go refills from the new time"),
           Map.entry("TestWaitInf", "an infinite rate is a disabled limit; see SpendRules"),
           Map.entry("TestZeroLimit", "a rate of zero is rejected when the quota is created"),
           Map.entry(
@@ -73,7 +74,7 @@ interface PeerRules extends DrivenStores {
           "TestReserveSetLimit", Map.of(3, 700_000_000L),
           "TestReserveSetLimitCancel", Map.of(4, 400_000_000L));
 
-  /** The excluded cases of throttled, which test the store interface of throttled. */
+  /** The excluded cases of the Go library throttled, which test that library's store interface. */
   Set<String> THROTTLED_STORE =
       Set.of("TestRateLimitUpdateFailures", "TestRateLimitUpdateFailuresWithRetryLimitSetToTwo");
 
@@ -170,8 +171,8 @@ interface PeerRules extends DrivenStores {
       assertThat(decision.remaining()).as(what).isEqualTo(expect.get("remaining").asLong());
       assertThat(decision.resetInNanos()).as(what).isEqualTo(expect.get("reset_after_ns").asLong());
     }
-    // In throttled, -1 means "not limited". The wait that Sluice reports in place of -1 is not
-    // compared.
+    // In throttled, a wait of -1 means "not limited". If throttled reports -1, the wait that Sluice
+    // reports is not compared.
     if (expect.path("retry_after_ns").asLong(-1) >= 0) {
       assertThat(decision.retryInNanos()).as(what).isEqualTo(expect.get("retry_after_ns").asLong());
     }

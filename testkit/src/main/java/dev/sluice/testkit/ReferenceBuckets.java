@@ -16,9 +16,9 @@ import java.util.Map;
 /*
  * For each bucket, the model stores the time in nanoseconds until the bucket is full. A token takes
  * one emission interval T to refill. So this time is 0 ns for a full bucket and T × burst for an
- * empty bucket. It falls by 1 ns per nanosecond, and rises when the clock steps back. The model
- * stores no TAT and cannot overflow. It shares no code and no formula with the arithmetic that it
- * tests.
+ * empty bucket. This time falls by 1 ns per nanosecond, and rises when the clock steps back. The
+ * model stores no TAT and cannot overflow. The model shares no code and no formula with the
+ * arithmetic that it tests.
  */
 
 /**

@@ -30,7 +30,7 @@ interface SettleRules extends DrivenStores {
       Settlement settled, int at, long charged, long givenBack, long owed, long cut, long left) {
     Settlement.Part part = settled.parts().get(at);
     assertThat(List.of(part.charged(), part.givenBack(), part.owed(), part.cut(), part.remaining()))
-        .as("charged, given back, owed, cut, remaining")
+        .as("the tokens charged, given back, owed, cut and remaining")
         .containsExactly(charged, givenBack, owed, cut, left);
   }
 

@@ -119,7 +119,8 @@ interface SeveralQuotasRules extends DrivenStores {
               assertThat(decision.taken()).isEqualTo(fits);
               assertThat(decision.allowed()).isEqualTo(fits > 0);
               if (decision.denied()) {
-                // A check waits until all servers of the store have refunded the tokens.
+                // A check waits until all servers of the store have refunded the tokens of the
+                // denied spend.
                 var unused = left(bench, quotas);
               }
               List<Long> after = left(bench, quotas);

@@ -11,7 +11,7 @@ import dev.sluice.store.TimeSource;
  */
 public abstract class ShortBucketStoreContract implements VectorRules, StoreRules {
 
-  /** For subclasses that test a store. */
+  /** Creates the contract, for subclasses that test a store. */
   protected ShortBucketStoreContract() {}
 
   /**

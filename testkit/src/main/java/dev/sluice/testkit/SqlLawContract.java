@@ -24,7 +24,7 @@ public abstract class SqlLawContract {
   private static final List<String> KEYS = List.of("1:a", "1:\u00fc", "2:\ud83d\ude00", "2:\uff5e");
   private static final Op[] OPS = Op.values();
 
-  /** For subclasses that test a database. */
+  /** Creates the contract, for subclasses that test a database. */
   protected SqlLawContract() {}
 
   /**

@@ -284,7 +284,7 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(new ManualTime())) {
       for (int i = 0; i < keys.size(); i++) {
         assertThat(store.charge(List.of(spend(keys.get(i), i + 1))).get(0).tatNanos())
-            .as("the bucket of key %d is fresh", i)
+            .as("the bucket of key %d did not exist before", i)
             .isEqualTo(Gcra.NO_TAT);
       }
       List<Long> tats = tats(store, keys);

@@ -34,8 +34,8 @@ interface TimeRules extends DrivenStores {
   }
 
   /**
-   * The first spend after the step back forgives the debt, so the wait is the same as with an empty
-   * bucket. A check before the first spend reports the same wait as the spend.
+   * The first spend after the clock has stepped back forgives the debt, so the wait is the same as
+   * with an empty bucket. A check before the first spend reports the same wait as the spend.
    */
   @Test
   default void clock_oneHourBack_locksNobodyOutForAnHour() {

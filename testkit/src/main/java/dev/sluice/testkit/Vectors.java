@@ -28,7 +28,7 @@ import java.util.List;
  *   <li>{@code peers/}: assertions from the tests of other rate limiters.
  * </ul>
  *
- * <p>Reads the cases from the class path.
+ * <p>Reads the recorded cases from the class path.
  */
 public final class Vectors {
 

@@ -175,7 +175,7 @@ interface WaitHistoryRules extends DrivenStores {
         }
         if (!caller.gaveUp) {
           boolean isTurn = tat - BURST_NANOS <= now;
-          assertThat(!caller.waits()).as("whether the caller has passed").isEqualTo(isTurn);
+          assertThat(!caller.waits()).as("whether the caller has got its tokens").isEqualTo(isTurn);
           assertThat(caller.waits() ? now : caller.passedNanos)
               .as("the end of the caller's wait, at most the announced time")
               .isLessThanOrEqualTo(caller.latestNanos);
@@ -183,7 +183,7 @@ interface WaitHistoryRules extends DrivenStores {
       }
       assertWithinTheLimit();
       assertThat(passed)
-          .as("the callers in the order in which they passed")
+          .as("the callers in the order in which the limiter admitted them")
           .isSortedAccordingTo(comparingInt(callers::indexOf));
     }
 

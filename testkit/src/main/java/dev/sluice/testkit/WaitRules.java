@@ -430,7 +430,7 @@ interface WaitRules extends DrivenStores {
       bench.changeLimits(Quota.per(10, Duration.ofSeconds(1)));
       assertThat(bench.limiter.spend(WAITS, ID)).isDenied();
       assertThat(bench.state(WAITS).resetInNanos())
-          .as("the bucket is full after a second and the longest wait")
+          .as("the time until the bucket is full is one second plus the longest wait")
           .isEqualTo(Duration.ofSeconds(1).plus(Bench.LONGEST_WAIT).toNanos());
     }
   }

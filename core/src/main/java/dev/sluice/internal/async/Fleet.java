@@ -52,7 +52,8 @@ public final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // Guarded by the lock; a look is removed when a later look finds at least as many processes.
+  // Results of recent calls of look(), guarded by the lock. A result is removed when a later call
+  // finds at least as many processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
@@ -165,7 +166,10 @@ public final class Fleet implements AutoCloseable {
     return seen == 0 ? 0 : Math.max(seen, atLeast);
   }
 
-  /** Returns how many processes are listed, perhaps fewer than {@link #size}; 0 until counted. */
+  /**
+   * Returns how many processes are listed, perhaps fewer than {@link #size}; 0 before the first
+   * count.
+   */
   public int seen() {
     return most;
   }

@@ -66,8 +66,8 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call makes the call, and returns a stage: completed with true after success, with false
-   *     if the call must be retried, failed if the call must not be retried
+   * @param call makes the call, and returns a stage with the value true after a success, or false
+   *     if the call must be retried; the stage fails if the call must not be retried
    * @param onLost called when the queue stops retrying the call, because its stage failed or 10 s
    *     have passed
    * @return false if the call was not added, because the queue is full or closed
@@ -116,7 +116,9 @@ public final class Retries implements AutoCloseable {
     proceed();
   }
 
-  /** Makes the calls left in a round, {@link #AT_A_TIME} at a time; an alarm starts each round. */
+  /**
+   * Makes the remaining calls of a round, {@link #AT_A_TIME} at a time; an alarm starts each round.
+   */
   private void proceed() {
     for (Waiting next = next(); next != null; next = next()) {
       Waiting one = next;

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * #GROUP} buckets and looks these buckets up together. The series is not a batch: each bucket is
  * charged or denied separately.
  *
- * <p>One thread can use a pipeline, also repeatedly: add all ids, make each decision in order, then
- * call {@link #clear}.
+ * <p>One thread can use a pipeline, and can reuse the pipeline: add all ids, make each decision in
+ * order, then call {@link #clear}.
  */
 public interface BucketPipeline {
 
@@ -39,11 +39,12 @@ public interface BucketPipeline {
   void notBefore(long nowNanos);
 
   /**
-   * Decides on a bucket. The first decision of a group reads the clock and looks up all buckets of
-   * the group.
+   * Decides on a charge of one of the added buckets. The first decision of a group reads the clock
+   * and looks up all buckets of the group.
    *
    * @param effect the operation, not a reset
-   * @param outcome makes the result from the reading; receives null as the id
+   * @param outcome makes the result from the store's time and the bucket's TAT; receives null as
+   *     the id
    * @return the outcome's result; throws like the store's charge if the store could not decide
    */
   @CanIgnoreReturnValue // the outcome can store the result itself

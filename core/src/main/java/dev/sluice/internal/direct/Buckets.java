@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public interface Buckets {
 
   /**
-   * Decides on one bucket, whose key is the prefix followed by the id.
+   * Decides on one charge of the bucket whose key is the prefix followed by the id.
    *
    * @param id the id, canonical and not empty; the store keeps no reference to this object
    * @param text the id as a text that is passed to {@code outcome}; null if {@code outcome} ignores

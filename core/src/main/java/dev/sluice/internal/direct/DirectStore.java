@@ -15,8 +15,8 @@ public interface DirectStore {
    * Returns the buckets of one limit.
    *
    * @param prefix the start of the keys of these buckets: the limit's number and a colon
-   * @return a view of this store, which the caller can keep; null if the store has no faster way
-   *     than a batch
+   * @return a view of this store, which the caller can keep; null if the store cannot charge one
+   *     bucket faster than a batch
    */
   @Nullable Buckets buckets(String prefix);
 

@@ -9,7 +9,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * The same id is often used many times in a row, for example by a client that floods the server, or
  * for a limit with a single bucket. Copying and hashing a text takes about a third of the time of a
- * decision. If a text equals the previous text, its bytes and its hash are therefore reused.
+ * decision. If a text equals the previous text, the bytes and the hash of the previous text are
+ * therefore reused.
  *
  * The text and the hash are cached only after two equal hashes in a row. If every text were cached,
  * each call would write a reference into an old object, which slows the garbage collector down. All
@@ -28,7 +29,7 @@ public final class IdBytes extends CacheLinePadding {
   private static final int FIRST_CAPACITY = 256; // includes the padding
   private static final int MOST_DIGITS = 20;
   private static final int PADDING = 8; // for the hash, which reads whole words
-  // The longest text to cache; longer texts would stay in memory.
+  // The longest text that is cached, since a cached text stays in memory.
   private static final int LONGEST_KEPT = 256;
   // Larger arrays are replaced by smaller arrays later, so that they do not stay in memory.
   private static final int LONGEST_ARRAY = 1 << 14;

@@ -130,12 +130,15 @@ public final class SipHash extends CacheLinePadding {
     return this;
   }
 
-  /** Returns the hash that SipHash defines, after {@link #end}. */
+  /** Returns the hash that SipHash defines; valid after a call of {@link #end}. */
   public long first() {
     return v0 ^ v1 ^ v2 ^ v3;
   }
 
-  /** Returns a second hash after {@link #end}, which is linearly independent of {@link #first}. */
+  /**
+   * Returns a second hash, which is linearly independent of {@link #first}; valid after a call of
+   * {@link #end}.
+   */
   public long second() {
     return v1 ^ v2;
   }

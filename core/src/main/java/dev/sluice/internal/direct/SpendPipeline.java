@@ -10,7 +10,7 @@ import org.jspecify.annotations.Nullable;
  * failure rules and observers apply. Deciding a series is faster than deciding each spend alone:
  * the clock is read once, the buckets are looked up together, and no object is allocated per spend.
  *
- * <p>One thread at a time can use a series, also repeatedly. No method blocks for long.
+ * <p>A series can be reused, by one thread at a time. No method blocks for long.
  */
 public interface SpendPipeline {
 

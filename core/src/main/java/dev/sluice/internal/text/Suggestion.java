@@ -55,8 +55,8 @@ public final class Suggestion {
   /**
    * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below a bound: if the distance is not below this bound, the result is some number that
-   *     is not below the bound
+   * @param below the bound from which the result is inexact: for a distance not below the bound,
+   *     the result is any number not below the bound
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];

@@ -48,7 +48,7 @@ public final class LocalBrowser implements AutoCloseable {
           "--hide-scrollbars");
 
   private static final int HEIGHT = 900;
-  // In pixels; the window starts with this height, and every page is higher.
+  // The height in pixels with which the window starts; every page is higher.
   private static final int LOWEST = 100;
   private static final int WIDEST_PHONE = 500;
 

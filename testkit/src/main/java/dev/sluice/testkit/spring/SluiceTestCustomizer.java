@@ -21,8 +21,8 @@ import org.springframework.test.context.TestContextAnnotationUtils;
  * Reduces the application context to the slice of a {@link SluiceTest}: Spring's component scan
  * finds nothing, and only the auto-configurations of {@link AutoConfigureSluice} run.
  *
- * @param components the component classes that the test lists; tests with equal lists share a
- *     context
+ * @param components the component classes that the test lists; tests with equal lists share an
+ *     application context
  */
 record SluiceTestCustomizer(List<Class<?>> components) implements ContextCustomizer {
 

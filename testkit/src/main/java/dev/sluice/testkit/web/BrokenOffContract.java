@@ -42,7 +42,7 @@ public abstract class BrokenOffContract {
   private final FilterRun run = new FilterRun(setup -> start(setup, held));
 
   /**
-   * For subclasses, which test a filter with one protocol.
+   * Creates the contract, for subclasses that test a filter with one protocol.
    *
    * @param protocol the protocol with which the tests send requests
    */

@@ -135,7 +135,7 @@ interface ClientAddressRules extends FilterRules {
         "for=\"6.6.6.6, for=192.0.2.1                         | 192.0.2.1",
         "for=6.6.6.6;x=\", for=192.0.2.1                      | 192.0.2.1",
         "for=6.6.6.6;x=\"\\, for=192.0.2.1                    | 192.0.2.1",
-        // Values without a client address, and malformed values.
+        // Header values without a client address, and malformed header values.
         "for=6.6.6.6, for=unknown                             | 127.0.0.1",
         "for=6.6.6.6, for=_hidden, for=10.1.2.3               | 10.1.2.3",
         "for=6.6.6.6, proto=https                             | 127.0.0.1",

@@ -38,7 +38,7 @@ public abstract class EndingContract {
   private final FilterRun run = new FilterRun(this::start);
 
   /**
-   * For subclasses, which test a filter with one protocol.
+   * Creates the contract, for subclasses that test a filter with one protocol.
    *
    * @param protocol the protocol with which the tests send requests
    */

@@ -29,7 +29,7 @@ public abstract class FilterContract
 
   private final FilterRun run = new FilterRun(this::start);
 
-  /** For subclasses that test a filter. */
+  /** Creates the contract, for subclasses that test a filter. */
   protected FilterContract() {}
 
   /**

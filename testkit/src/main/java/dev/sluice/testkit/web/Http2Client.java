@@ -48,7 +48,8 @@ final class Http2Client implements AbortingClient {
 
   /**
    * Sends a PING frame and waits for the reply, so that the server has read all earlier frames.
-   * Waits at most 1 s, since Tomcat sends no reply if it considers many resets an attack.
+   * Waits at most 1 s for the reply, since Tomcat does not reply if it considers many resets an
+   * attack.
    */
   private void awaitRead() throws InterruptedException {
     session.ping(new PingFrame(0, false), Callback.NOOP);
