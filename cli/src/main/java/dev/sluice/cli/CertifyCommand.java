@@ -240,7 +240,7 @@ final class CertifyCommand extends ConsoleCommand {
     return "";
   }
 
-  /** Replays the recorded runs that the limiter's burst and protocol allow. */
+  /** Replays the recorded sequences of spends that the limiter's burst and protocol allow. */
   private String recorded(CertifyTarget asked) {
     Recording recording = RecordedSteps.read();
     int replayed = 0;
@@ -444,7 +444,7 @@ final class CertifyCommand extends ConsoleCommand {
           "%-8s%s%s%n"
               .formatted(one.word(), one.name, one.detail.isEmpty() ? "" : ": " + one.detail));
     }
-    return text + (passed ? "the limiter passes" : "the limiter does not pass");
+    return text + (passed ? "the limiter passes the checks" : "the limiter fails a check");
   }
 
   private String json(boolean passed) {

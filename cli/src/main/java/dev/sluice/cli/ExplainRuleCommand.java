@@ -148,7 +148,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     return descriptor;
   }
 
-  /** Explains every reading of the request, since forward-auth charges for each reading. */
+  /** Explains every interpretation of the request, since forward-auth charges for each of them. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -234,8 +234,8 @@ final class ExplainRuleCommand extends ConsoleCommand {
   }
 
   /**
-   * Formats a charge, or the mistake in a shadow charge, since a server skips a charge with a
-   * mistake.
+   * Formats a charge; for a shadow charge with a mistake, formats the mistake, since a server skips
+   * such a shadow charge.
    */
   private String shown(RuleCharge charge, Limits limits) {
     try {

@@ -130,7 +130,7 @@ final class OtlpOptions {
 
   /**
    * Parses the pairs of an OpenTelemetry variable, whose values are percent-encoded. Error messages
-   * never show the values, since these can be secret.
+   * never show the values of the variable, since the values can be secret.
    */
   private static Map<String, String> pairs(String place, String text) {
     Map<String, String> pairs = new LinkedHashMap<>();

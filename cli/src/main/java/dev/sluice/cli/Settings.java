@@ -82,7 +82,8 @@ final class Settings {
    * One setting.
    *
    * @param values the values as on the command line; empty if the option is not set
-   * @param source the flag, the variable, {@code file:line:column}, or {@code default}
+   * @param source where the values come from: the flag, the environment variable, {@code
+   *     file:line:column}, or {@code default}
    */
   record Setting(OptionSpec option, List<String> values, String source) {
 
@@ -262,7 +263,7 @@ final class Settings {
     return option.type() == boolean.class;
   }
 
-  /** Returns the mistakes in the keys of the file and in the variables, one per line. */
+  /** Returns the mistakes in the configuration file's keys and in the environment variables. */
   List<String> mistakes() {
     return mistakes;
   }
@@ -354,7 +355,7 @@ final class Settings {
      */
     record Value(List<String> texts, String place) {}
 
-    /** The content of a file: the values by the options' keys. */
+    /** The content of a configuration file: a map from option keys to values. */
     record Content(Map<String, Value> values) {}
 
     private final Map<String, OptionSpec> options;
@@ -364,7 +365,7 @@ final class Settings {
       this.options = options;
     }
 
-    /** Returns the valid values, by the options' keys. */
+    /** Returns a map from option keys to the valid values. */
     Map<String, Value> values() {
       return Map.copyOf(values);
     }

@@ -152,7 +152,8 @@ final class WhyCommand extends ConsoleCommand {
 
   private int explain(String url) {
     if (!logs.isEmpty() || files.limits() != null) {
-      throw new InputException("found --server and --log or --limits, expected one or the other");
+      throw new InputException(
+          "found --server beside --log or --limits, expected one or the other");
     }
     Map<String, Object> question = new LinkedHashMap<>(Map.of("limit", limit, "id", id));
     if (request != null) {

@@ -126,7 +126,7 @@ public final class ClientAddress {
     return address;
   }
 
-  /** Returns the lowest address of an IPv6 client's range; an IPv4 address itself. */
+  /** Returns the lowest address of an IPv6 client's range; returns an IPv4 address unchanged. */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }

@@ -4,7 +4,7 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one element of a forwarding header. Takes time linear in the element. */
+/** Reads one element of a forwarding header. Takes time linear in the length of the element. */
 final class ForwardedNode {
 
   private ForwardedNode() {}

@@ -212,8 +212,8 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. If the application supplies a limit's quota, the
-   * limit needs no default. If the limit has a default now, however, the rule requires the default,
-   * since the application can rely on it.
+   * limit needs no default. A limit that has a default now must keep a default, since the
+   * application can rely on the default.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()

@@ -60,10 +60,10 @@ public interface WebRequest {
   List<String> headers(String name);
 
   /**
-   * Returns the names of all headers of the request. If an adapter cannot list the names, each
-   * header that a rule needs is looked up, which takes longer.
+   * Returns the names of all headers of the request. If an adapter cannot list the headers' names,
+   * each header that a rule needs is looked up, which takes longer.
    *
-   * @return the names, in any case; null if they cannot be listed
+   * @return the names, in upper, lower or mixed case; null if the names cannot be listed
    */
   default @Nullable Iterable<String> headerNames() {
     return null;
