@@ -599,8 +599,9 @@ final class DoorOptions {
     }
 
     /**
-     * Returns the quota of requests per address, null for unlimited. Without tokens the default is
-     * unlimited, since most addresses then belong to proxies, which send requests of many clients.
+     * Returns the quota of requests per address, null for unlimited. Without access tokens,
+     * requests per address are unlimited by default, since most addresses then belong to proxies,
+     * which send requests of many clients.
      */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;

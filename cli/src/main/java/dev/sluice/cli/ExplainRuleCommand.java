@@ -179,7 +179,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
     if (several) {
       console.line(
-          "the %s can be read in %s ways: the rules for all readings are charged"
+          "the %s can be interpreted in %s ways: the rules for all interpretations are charged"
               .formatted(methods ? "request" : "path", readings.size()));
     }
     int code = Exit.NO;

@@ -275,8 +275,8 @@ final class LogReplay {
   }
 
   /**
-   * Returns the candidate. Candidate limits that declare no names use the names of the limits in
-   * force.
+   * Returns the candidate. If the candidate's file declares no limit names, the candidate has the
+   * names of the limits in force.
    */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);

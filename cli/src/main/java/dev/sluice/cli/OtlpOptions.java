@@ -55,7 +55,7 @@ final class OtlpOptions {
           "The share, 0 to 1, of requests without a trace context that are also traced"
               + " ("
               + USUAL_SHARE
-              + ": only requests with one are traced).")
+              + ": only requests with a trace context are traced).")
   private @Nullable String traced;
 
   /** Returns the checks of these options; a check throws if its option has a wrong value. */

@@ -401,7 +401,9 @@ final class ReplayCommand extends ConsoleCommand {
       return true;
     }
 
-    /** Moves the incomplete line to the start of the buffer, and returns its old position. */
+    /**
+     * Moves the incomplete line to the start of the buffer, and returns the line's old position.
+     */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {

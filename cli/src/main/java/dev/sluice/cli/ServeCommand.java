@@ -414,9 +414,9 @@ final class ServeCommand extends ConsoleCommand {
 
   /*
    * The JDK has no supported way to receive a signal, and a compiler warning about the class
-   * sun.misc.Signal cannot be suppressed. Every JDK has this class, in the module jdk.unsupported.
-   * This code finds the class by reflection, so that the server also starts in a runtime without
-   * the module.
+   * sun.misc.Signal cannot be suppressed. Every JDK has sun.misc.Signal in the module
+   * jdk.unsupported. The server finds sun.misc.Signal by reflection, so that it also starts in a
+   * runtime without the module jdk.unsupported.
    */
   /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {

@@ -240,8 +240,8 @@ final class ServerClient {
   }
 
   /**
-   * Asks the server why an id is denied, or which rule matches a request. Returns lines for people,
-   * safe to print.
+   * Asks the server why an id is denied, or which rule matches a request. Returns the server's
+   * answer as lines of text that are safe to print.
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");

@@ -32,7 +32,7 @@ import picocli.CommandLine.ParseResult;
 
 /*
  * The command's options define all names: the flag --http is the key http in a file and the
- * variable SLUICE_HTTP. So a new option works in all three places at once.
+ * variable SLUICE_HTTP. So a new option is at once a flag, a key and a variable.
  *
  * Values of files and variables become arguments of the command line, which is then parsed again.
  * So one parser converts and checks every value from any source. A default-value provider of

@@ -30,9 +30,9 @@ final class SettingsPage {
   private SettingsPage() {}
 
   /**
-   * Returns the lines, sorted by name. An option that is not set becomes a comment. A default that
-   * depends on other options also becomes a comment, since a value in the file would no longer
-   * change with these options.
+   * Returns one line for each option, sorted by the options' names. An option that is not set
+   * becomes a comment. A default that depends on other options also becomes a comment, since a
+   * value in the file would no longer change with these options.
    */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
@@ -100,7 +100,7 @@ final class SettingsPage {
     return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
   }
 
-  /** Returns the user and the hosts; null if they can contain a password. */
+  /** Returns the user and the hosts of an address; null if these can contain a password. */
   private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);

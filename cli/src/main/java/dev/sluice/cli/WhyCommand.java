@@ -190,7 +190,8 @@ final class WhyCommand extends ConsoleCommand {
       List<Quota> quotas = limits.quotasFor(name, canonical);
       if (quotas.isEmpty()) {
         throw new InputException(
-            "%s does not limit %s, so it denies nothing".formatted(limit, SafeText.printable(id)));
+            "%s does not limit %s, so the limit denies no request of this id"
+                .formatted(limit, SafeText.printable(id)));
       }
       return quotas;
     } catch (InvalidRequestException e) {

@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Finds the client's address, also behind proxies.
  *
  * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
- * trusted proxy: that address is the client. All text to the left of this address can be forged,
- * and is ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated id, or no
- * header), the address of this proxy is used for all of its clients.
+ * trusted proxy: that address is the client. All text to the left of the client's address can be
+ * forged, and is ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated
+ * id, or no header), the address of this proxy is used for all of its clients.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, since a provider assigns each customer at
  * least a /64 range. An IPv4-mapped IPv6 address is read as the IPv4 address.

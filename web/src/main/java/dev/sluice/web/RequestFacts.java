@@ -344,17 +344,18 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes names as PHP, qs and ASP.NET do: drops case, brackets, and all after a zero byte.
+   * Normalizes a name as PHP, qs and ASP.NET do: converts the name to lower case, and drops
+   * brackets and all text after a zero byte.
    */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the normalized values of a header. In an {@code Authorization}, the scheme is written
-   * in the case of {@code Bearer} and followed by one space.
+   * Returns the normalized values of a header. In the header {@code Authorization}, the scheme is
+   * written with one capital letter, as in {@code Bearer}, and followed by one space.
    *
-   * @param name the name, in any case
+   * @param name the name, in upper, lower or mixed case
    * @return one value for each line of the header
    */
   public List<String> headers(String name) {
@@ -382,9 +383,10 @@ public final class RequestFacts {
    * Normalizes a text that is compared with the values of a {@linkplain #headers header} or with
    * prefixes of these values.
    *
-   * @param name the header's name, in any case
+   * @param name the header's name, in upper, lower or mixed case
    * @param text a header's value or a prefix of this value
-   * @return the text; in an {@code Authorization}, the scheme is in the case of {@code Bearer}
+   * @return the text; in the header {@code Authorization}, the scheme has one capital letter, as in
+   *     {@code Bearer}
    */
   public static String comparable(String name, String text) {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;

@@ -607,8 +607,8 @@ public final class Rule {
 
     /**
      * Counts all outcomes except some: the cost is spent at once, and given back only if the
-     * response has one of the given statuses. This method is stricter than {@link #countOnly}, and
-     * replaces its statuses: an unexpected status is counted.
+     * response has one of the given statuses. This method is stricter than {@link #countOnly},
+     * since an unexpected status is counted, and replaces the statuses given to {@link #countOnly}.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
      * @return this builder

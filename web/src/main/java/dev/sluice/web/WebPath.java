@@ -59,7 +59,7 @@ public final class WebPath {
    * which application handles the request.
    *
    * @param path the path as the client sent it, without the query
-   * @return at least one reading
+   * @return at least one path
    * @throws UnusableRequestException see {@link #readings}
    */
   public static List<String> readingsOfAny(String path) {
@@ -140,13 +140,13 @@ public final class WebPath {
   }
 
   /**
-   * Returns the readings of a path by applications that decode the path in another charset than
-   * UTF-8. Some applications decode each run of consecutive escapes separately, others decode all
-   * bytes together. In the returned paths, an escaped slash separates segments.
+   * Returns the interpretations of a path by applications that decode the path in another charset
+   * than UTF-8. Some applications decode each run of consecutive escapes separately, others decode
+   * all bytes together. In the returned paths, an escaped slash separates segments.
    *
    * @param charset the charset of the escapes
    * @param path the path as the client sent it, without the query
-   * @return at least one reading
+   * @return at least one path
    */
   public static List<String> readingsIn(Charset charset, String path) {
     String plain = path.replaceAll(";[^/]*", "");

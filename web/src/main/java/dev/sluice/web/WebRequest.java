@@ -54,7 +54,7 @@ public interface WebRequest {
   /**
    * Returns the values of a header, one per line of the header, in order.
    *
-   * @param name the name, in any case
+   * @param name the name, in upper, lower or mixed case
    * @return the values; empty if the request lacks the header
    */
   List<String> headers(String name);
