@@ -194,8 +194,8 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form of an
-   * id is the hash of the set of identifiers. An id can also be this hash itself: a hash contains
-   * no dot, so it differs from every DNS name.
+   * id is the hash of the set of identifiers. An id can also be such a hash of identifiers itself:
+   * a hash contains no dot, so it differs from every DNS name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 

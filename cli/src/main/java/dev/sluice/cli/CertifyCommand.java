@@ -64,7 +64,7 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:no check failed; checks that the protocol does not support are skipped",
       "1:a check failed, or the limiter replied with an error during a check",
-      "2:wrong usage, or the limiter's first reply was an error or not of this protocol",
+      "2:wrong usage, or the limiter's first reply was an error or of another protocol",
       "3:no connection to the limiter could be opened"
     },
     footerHeading = "%nExamples:%n",
@@ -270,8 +270,8 @@ final class CertifyCommand extends ConsoleCommand {
     }
     if (replayed == 0) {
       throw new SkippedException(
-          "the limit's burst differs from the burst of each recorded run, or the limit refills more"
-              + " than one token a second, so its numbers change during the check");
+          "the limit's burst differs from the burst of each recorded sequence, or the limit refills"
+              + " more than one token a second, so its numbers change during the check");
     }
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }

@@ -97,7 +97,7 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
             "Print the JSON of the HTTP API; the default if the output is not a terminal.")
     private boolean json;
 
-    /** Whether to print sentences instead of JSON: on a terminal without {@code --json}. */
+    /** Whether to print sentences instead of JSON: true on a terminal without {@code --json}. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
     }

@@ -88,7 +88,7 @@ final class DoorOptions {
               + " Only loopback can send requests that need the role admin, such as a reset.")
   private boolean open;
 
-  @Option(names = "--insecure", description = "Means --plaintext and --open, and prints a warning.")
+  @Option(names = "--insecure", description = "Same as --plaintext and --open; prints a warning.")
   private boolean insecure;
 
   @Option(
@@ -131,7 +131,10 @@ final class DoorOptions {
               + " limit in sluice_rls_near_limit_total (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
+  /**
+   * Returns the checks of these options. Each returned check throws if an option has a wrong value,
+   * and reads no file.
+   */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(

@@ -260,7 +260,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
 
   /**
    * Rejects a request whose cost is above the burst, unless the limit is in shadow. A descriptor
-   * whose cost is above the burst is denied instead.
+   * whose cost is above the burst is denied, not rejected.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);

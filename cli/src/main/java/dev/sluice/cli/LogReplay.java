@@ -46,7 +46,7 @@ final class LogReplay {
   @Option(
       names = "--against",
       paramLabel = "FILE",
-      description = "Other limits, the candidate, that decide the same requests for comparison.")
+      description = "A file of other limits (the candidate), for comparison on the same requests.")
   private @Nullable Path against;
 
   @Option(

@@ -348,7 +348,7 @@ final class Settings {
   private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
     /**
-     * The value of one option in the file.
+     * The value of one option in a configuration file.
      *
      * @param texts the values as on the command line
      * @param place {@code file:line:column}

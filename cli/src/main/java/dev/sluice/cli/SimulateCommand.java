@@ -344,13 +344,15 @@ final class SimulateCommand extends ConsoleCommand {
     @Option(
         names = "--drip-buckets",
         paramLabel = "N",
-        description = "The most buckets that the drip process drains each time it runs (all).")
+        description = "The most leaky buckets that the draining process drains in one run (all).")
     private @Nullable Integer buckets;
 
     @Option(
         names = "--drip-stall",
         paramLabel = "FROM+TIME",
-        description = "An outage of the drip process, START+LENGTH: 1h+30m is 1h until 1h30m.")
+        description =
+            "An outage of the process that drains leaky buckets, START+LENGTH: 1h+30m is 1h until"
+                + " 1h30m.")
     private List<String> stalls = List.of();
 
     /** Rejects the options that begin with {@code --drip} if no leaky bucket is simulated. */
@@ -358,7 +360,7 @@ final class SimulateCommand extends ConsoleCommand {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
             (every != null ? "--drip-every" : buckets != null ? "--drip-buckets" : "--drip-stall")
-                + " requires leaky-bucket in --algorithm: no other algorithm has a drip");
+                + " requires leaky-bucket in --algorithm: no other algorithm drains buckets");
       }
     }
 
@@ -436,7 +438,7 @@ final class SimulateCommand extends ConsoleCommand {
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
-            "--limits: no --limit names a limit of "
+            "--limits: no --limit option names a limit of "
                 + file
                 + ", expected an option such as --limit LoginsPerIPAddress");
       }

@@ -49,7 +49,7 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // By bucket: whether the tokens stay spent after an outcome. Without such a condition, the tokens always stay spent.
+  // By bucket: whether the tokens stay spent after an outcome. The tokens of a bucket without a condition stay spent.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -243,8 +243,8 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back the tokens of transactions that do not count this outcome, and replaces estimates
-   * with the true costs. Blocks until the store has answered.
+   * Gives back the tokens of transactions that do not count the given outcome, and replaces
+   * estimates with the true costs. Blocks until the store has answered.
    *
    * @param outcome the outcome, such as a status or exception; null only if the functions given to
    *     {@link #add} and {@link #addEstimate} accept null
@@ -271,7 +271,8 @@ public final class Batch<O> {
    *
    * @param outcome see {@link #settle}
    * @param failed see {@link #settle}
-   * @return a stage that completes when the store has answered; it never fails because of the store
+   * @return a stage that completes when the store has answered; the stage never fails because of
+   *     the store
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {

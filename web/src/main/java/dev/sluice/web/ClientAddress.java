@@ -84,7 +84,7 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped.
+   * Returns the client's full address, without grouping IPv6 addresses.
    *
    * @param request the request
    * @return the address, null if the connection has none, for example a Unix socket
@@ -94,9 +94,9 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, but only if trusted proxies send the address. Use
-   * this method in a server whose callers are proxies: a proxy's own address would stand for all
-   * clients of the proxy.
+   * Returns the client's full address, without grouping IPv6 addresses, but only if trusted proxies
+   * send the address. Use this method in a server whose callers are proxies: a proxy's own address
+   * would stand for all clients of the proxy.
    *
    * @param request the request
    * @return the address; null if the connection does not come from a trusted proxy, or if a proxy

@@ -337,7 +337,7 @@ public final class RequestFacts {
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /** Whether some application treats two names as equal, as PHP does "[" and "_". */
+  /** Whether some application treats two names as equal: PHP treats "[" and "_" as equal. */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));

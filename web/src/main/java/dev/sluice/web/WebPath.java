@@ -170,8 +170,8 @@ public final class WebPath {
   }
 
   /**
-   * Throws if dot segments are written in several ways, since some applications resolve the
-   * segments of only one way.
+   * Throws if dot segments are written in several ways, since some applications resolve only the
+   * dot segments that are written in one of these ways.
    */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();

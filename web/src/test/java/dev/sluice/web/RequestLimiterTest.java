@@ -240,7 +240,7 @@ class RequestLimiterTest {
       assertThat(log.lines()).isEmpty();
       assertThat(way.admit(requests, get("/page")).refusal()).isNull();
       assertThat(log.lines())
-          .containsExactly("INFO PerKey would have denied (shadow rule on /page)");
+          .containsExactly("INFO PerKey would have denied a request (shadow rule on /page)");
     }
   }
 
