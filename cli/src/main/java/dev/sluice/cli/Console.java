@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
 record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerminal) {
 
   private static final int BUFFER = 1 << 16;
-  // The launcher sets both sluice.stdout properties, since a JVM cannot detect whether one stream is a terminal.
+  // The launcher sets both sluice.stdout properties, since a JVM cannot detect whether one stream
+  // is a terminal.
   private static final String TERMINAL = "sluice.stdout.terminal";
   private static final String COLUMNS = "sluice.stdout.columns";
 

@@ -90,7 +90,8 @@ final class TokenCommand extends CommandGroup {
       if (!limits.isEmpty()) {
         console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
       }
-      // The roles come last, so that an entry of which the user copies only the beginning grants nothing.
+      // The roles come last, so that an entry of which the user copies only the beginning grants
+      // nothing.
       console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       return Exit.DONE;
     }

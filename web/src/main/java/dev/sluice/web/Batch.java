@@ -49,7 +49,8 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // By bucket: whether the tokens stay spent after an outcome. The tokens of a bucket without a condition stay spent.
+  // By bucket: whether the tokens stay spent after an outcome. The tokens of a bucket without a
+  // condition stay spent.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
