@@ -214,7 +214,8 @@ final class CertifyCommand extends ConsoleCommand {
     Quota quota = asked.held(SLOW);
     if (quota.intervalNanos() < NANOS) {
       throw new SkippedException(
-          "the limit refills more than one token a second, so its numbers change during the check");
+          "the limit refills more than one token a second, so the remaining tokens change during"
+              + " the check");
     }
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
@@ -271,7 +272,7 @@ final class CertifyCommand extends ConsoleCommand {
     if (replayed == 0) {
       throw new SkippedException(
           "the limit's burst differs from the burst of each recorded sequence, or the limit refills"
-              + " more than one token a second, so its numbers change during the check");
+              + " more than one token a second, so the remaining tokens change during the check");
     }
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }

@@ -156,7 +156,7 @@ public final class Admission {
     return ending;
   }
 
-  /** Returns the batches that can be settled now. */
+  /** Returns the batches that can be settled after the given end of the request. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -179,7 +179,8 @@ public final class Admission {
    * Does the same as {@link #settle} without blocking.
    *
    * @param status the status of the application's response
-   * @return a stage that completes when the store has answered; it never fails because of the store
+   * @return a stage that completes when the store has answered; the stage never fails because of
+   *     the store
    */
   public CompletionStage<Void> settleAsync(int status) {
     Ending how = end(status);

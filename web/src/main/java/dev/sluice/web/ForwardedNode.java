@@ -41,8 +41,8 @@ final class ForwardedNode {
 
   /**
    * Parses an address with or without a port: {@code 192.0.2.1:4711}, {@code [2001:db8::1]:4711},
-   * {@code 2001:db8::1}. The port is ignored. Returns null for a name, {@code unknown}, an
-   * obfuscated {@code _id} or a zone.
+   * {@code 2001:db8::1}. The port after an address is ignored. Returns null for a name, {@code
+   * unknown}, an obfuscated {@code _id} or a zone.
    */
   static @Nullable IpAddress address(String text) {
     if (text.startsWith("[")) {

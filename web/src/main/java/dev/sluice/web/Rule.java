@@ -569,7 +569,7 @@ public final class Rule {
 
     /**
      * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens
-     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A
+     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimated cost. A
      * handler sets the true cost, which the filter charges in place of the estimate when the whole
      * response is sent. If the handler sets no cost, the estimate stays charged. If the true cost
      * exceeds the tokens in the bucket, all tokens of the bucket are charged, and the rest becomes
