@@ -82,8 +82,8 @@ final class SettingsPage {
    * Returns an address without passwords; only the scheme if a part of the address can be a
    * password.
    *
-   * @param passwordIsApart whether text before "@" without a colon is a user; otherwise the text
-   *     can be a password
+   * @param passwordIsApart whether the text before "@" is only a user if it contains no colon; if
+   *     false, this text can be a password
    */
   static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);

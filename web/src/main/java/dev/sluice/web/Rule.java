@@ -381,7 +381,7 @@ public final class Rule {
     /**
      * Adds a limit that the application declares, and whose quota the application supplies; see
      * {@link #limit(String, Function, VaryBy...)}. If the current limits do not contain the added
-     * limit, the function must not return null.
+     * limit, the function for the quota must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
