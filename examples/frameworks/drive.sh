@@ -66,7 +66,7 @@ for name in "${@:-gateway dropwizard micronaut quarkus quarkus-undertow}"; do fo
   expect 'a login after three wrong passwords' 429 "$(login 192.0.2.5)"
   expect 'its limit' 1 "$(grep -c '"violated-policies":\["FailedLoginsPerIPAddress"\]' "$work/body")"
   expect 'a header of the limit on trial' 0 "$(grep -c LoginsPerUserPerIPAddress "$work/head")"
-  expect 'the trial in the log' yes "$(grep -q 'LoginsPerUserPerIPAddress would have denied (shadow rule on /login)' "$work/log" && echo yes)"
+  expect 'the trial in the log' yes "$(grep -q 'LoginsPerUserPerIPAddress would have denied a request (shadow rule on /login)' "$work/log" && echo yes)"
   kill "$application"
   wait "$application" || true
   application=

@@ -180,7 +180,7 @@ final class AcmeFormats {
               .formatted(SafeText.quote(canonicalId), SafeText.quote(registered));
     }
 
-    /** Returns an address's range; throws if the address is not the lowest of it. */
+    /** Returns an address's range; throws if the address is not the lowest address of the range. */
     private static String lowestOf(String range, String address) {
       String lowest = range.substring(0, range.indexOf('/'));
       if (!lowest.equals(address)) {
@@ -194,8 +194,8 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form of an
-   * id is the hash of its set. An id can also be the hash of a set, which contains no dot and so
-   * differs from every name.
+   * id is the hash of the set of identifiers. An id can also be such a hash of identifiers itself:
+   * a hash contains no dot, so it differs from every DNS name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 

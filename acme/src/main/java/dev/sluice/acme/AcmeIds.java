@@ -11,7 +11,7 @@ import org.jspecify.annotations.Nullable;
  * exception that names the part.
  *
  * <p>The parts are joined with ":" and need no escapes. A registration id consists of digits, so it
- * ends at the first ":". All text after this ":" is one value.
+ * ends at the first ":". All text after the first ":" is one value.
  */
 final class AcmeIds {
 

@@ -52,7 +52,7 @@ public final class AcmeLimits {
    * @param suffixes returns the current list, for example the {@code get} of an {@code
    *     AtomicReference}; must be thread-safe. The supplier is called for every id, so that a newer
    *     list is used at once
-   * @return limits that use this list
+   * @return limits that use the supplied list
    */
   public static AcmeLimits with(Supplier<PublicSuffixes> suffixes) {
     return new AcmeLimits(suffixes);

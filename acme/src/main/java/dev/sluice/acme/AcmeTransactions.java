@@ -70,9 +70,10 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transactions for a new order. The batch spends one token of the account. The batch
-   * also checks all limits that could later prevent the certificate of this order. Spend the batch
-   * before the order is created. A renewal is exempt from the limits on orders and on domains.
+   * Returns the transactions for a new order. The batch spends one token from the account's bucket.
+   * The batch also checks all limits that could later prevent the certificate of this order. Spend
+   * the batch before the order is created. A renewal is exempt from the limits on orders and on
+   * domains.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param requested the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
@@ -111,7 +112,7 @@ public final class AcmeTransactions {
    * Returns the transactions for an issued certificate: one token for each covering domain and one
    * for the set of identifiers, as far as the buckets have tokens. If the account has an override
    * for a domain, the batch also spends from the account's own bucket. A renewal spends only from
-   * the bucket of the set. Spend the batch after the issuance.
+   * the bucket of the set of identifiers. Spend the batch after the issuance.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param issued the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
@@ -159,8 +160,9 @@ public final class AcmeTransactions {
   }
 
   /**
-   * Returns the transaction that counts a failed authorization for pausing. Spend the transaction
-   * when the authorization fails. If the spend is denied, pause the account for this identifier.
+   * Returns the transaction that counts a failed authorization, so that an account with many
+   * failures can be paused. Spend the transaction when the authorization fails. If the spend is
+   * denied, pause the account for this identifier.
    *
    * @param regId the account's registration id, unsigned, not 0
    * @param identifier the identifier for which the authorization failed

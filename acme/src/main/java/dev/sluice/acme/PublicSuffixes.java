@@ -52,7 +52,7 @@ public final class PublicSuffixes {
   }
 
   /**
-   * Returns the list that is bundled with Sluice. The first call reads the list.
+   * Returns the list that is bundled with Sluice. The first call of this method reads the list.
    *
    * @return the bundled list
    */

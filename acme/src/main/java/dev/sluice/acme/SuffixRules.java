@@ -11,9 +11,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The algorithm is defined in <a href="https://github.com/publicsuffix/list/wiki/Format">the
  * list's format</a>. The longest rule that matches a name is used. {@code *} at the start of a rule
- * stands for one label. An exception, which begins with {@code !}, takes precedence over the
- * wildcard rule. If an exception matches, the suffix is the exception without its first label.
- * Immutable and thread-safe. The time of a look-up grows linearly with the length of the name.
+ * stands for one label. An exception rule, which begins with {@code !}, takes precedence over the
+ * wildcard rule. If an exception rule matches, the suffix is the exception rule without its first
+ * label. Immutable and thread-safe. The time of a look-up grows linearly with the length of the
+ * name.
  */
 final class SuffixRules {
 

@@ -206,10 +206,10 @@ final class ActCommand extends ConsoleCommand {
   }
 
   /**
-   * A view of a store that never forgives a debt. A server remembers when it last forgave a
-   * bucket's debt, and forgives it at most once within the burst offset. The command ends after one
-   * operation, so it would forgive a bucket's debt each time it runs. Thread-safe; blocks if the
-   * wrapped store blocks.
+   * A view of a store that never forgives a debt. A server remembers when it last forgave each
+   * bucket's debt, so that it forgives a debt at most once within the burst offset. A command
+   * remembers nothing between two runs, so each run would forgive a bucket's debt again.
+   * Thread-safe; blocks if the wrapped store blocks.
    */
   record UnforgivingStore(BucketStore store) implements BucketStore {
 

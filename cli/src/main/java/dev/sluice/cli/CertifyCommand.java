@@ -64,7 +64,7 @@ import picocli.CommandLine.Parameters;
     exitCodeList = {
       "0:no check failed; checks that the protocol does not support are skipped",
       "1:a check failed, or the limiter replied with an error during a check",
-      "2:wrong usage, or the limiter's first reply was an error or not of this protocol",
+      "2:wrong usage, or the limiter's first reply was an error or of another protocol",
       "3:no connection to the limiter could be opened"
     },
     footerHeading = "%nExamples:%n",
@@ -214,7 +214,8 @@ final class CertifyCommand extends ConsoleCommand {
     Quota quota = asked.held(SLOW);
     if (quota.intervalNanos() < NANOS) {
       throw new SkippedException(
-          "the limit refills more than one token a second, so its numbers change during the check");
+          "the limit refills more than one token a second, so the remaining tokens change during"
+              + " the check");
     }
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
@@ -240,7 +241,7 @@ final class CertifyCommand extends ConsoleCommand {
     return "";
   }
 
-  /** Replays the recorded runs that the limiter's burst and protocol allow. */
+  /** Replays the recorded sequences of spends that the limiter's burst and protocol allow. */
   private String recorded(CertifyTarget asked) {
     Recording recording = RecordedSteps.read();
     int replayed = 0;
@@ -270,8 +271,8 @@ final class CertifyCommand extends ConsoleCommand {
     }
     if (replayed == 0) {
       throw new SkippedException(
-          "the limit's burst differs from the burst of each recorded run, or the limit refills more"
-              + " than one token a second, so its numbers change during the check");
+          "the limit's burst differs from the burst of each recorded sequence, or the limit refills"
+              + " more than one token a second, so the remaining tokens change during the check");
     }
     return "%s of %s recorded steps".formatted(replayed, recording.acts());
   }
@@ -444,7 +445,7 @@ final class CertifyCommand extends ConsoleCommand {
           "%-8s%s%s%n"
               .formatted(one.word(), one.name, one.detail.isEmpty() ? "" : ": " + one.detail));
     }
-    return text + (passed ? "the limiter passes" : "the limiter does not pass");
+    return text + (passed ? "the limiter passes the checks" : "the limiter fails a check");
   }
 
   private String json(boolean passed) {

@@ -27,9 +27,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Makes the class data archive, which speeds up every later start. If the archive is missing and
- * its folder is writable, the launcher passes the path of a program that makes the archive. This
- * program needs several seconds of processor time, so it runs with low priority after the server
- * listens.
+ * its folder is writable, the launcher passes the path of a program that makes the archive. The
+ * program that makes the archive needs several seconds of processor time, so it runs with low
+ * priority after the server listens.
  */
 final class ClassDataArchive {
 

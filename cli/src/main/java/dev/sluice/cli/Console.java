@@ -23,7 +23,8 @@ import picocli.CommandLine.Spec;
 record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerminal) {
 
   private static final int BUFFER = 1 << 16;
-  // The launcher sets both properties, since a JVM cannot detect whether one stream is a terminal.
+  // The launcher sets both sluice.stdout properties, since a JVM cannot detect whether one stream
+  // is a terminal.
   private static final String TERMINAL = "sluice.stdout.terminal";
   private static final String COLUMNS = "sluice.stdout.columns";
 
@@ -97,7 +98,7 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
             "Print the JSON of the HTTP API; the default if the output is not a terminal.")
     private boolean json;
 
-    /** Whether to print sentences instead of JSON: on a terminal without {@code --json}. */
+    /** Whether to print sentences instead of JSON: true on a terminal without {@code --json}. */
     boolean isForPeople(Console console) {
       return console.isTerminal() && !json;
     }
@@ -108,7 +109,7 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
 
     private static final OutputStream NOWHERE = OutputStream.nullOutputStream();
 
-    // This field is set before the command is called, as picocli sets the options.
+    // This field is set before the command is called, at the time when picocli sets the options.
     Console console = new Console(InputStream.nullInputStream(), NOWHERE, NOWHERE);
   }
 

@@ -28,9 +28,9 @@ import picocli.CommandLine.Parameters;
     description = {
       "Converts another rate limiter's configuration to limits, overrides and rules.",
       "",
-      "Several files become one set. Files of one domain are merged in the given order. Each file"
-          + " in the data of a Kubernetes ConfigMap is read too. If two domains have a limit of the"
-          + " same name, its name gets the domain as a prefix.",
+      "Several files are converted together. Files of one domain are merged in the given order. Each"
+          + " file in the data of a Kubernetes ConfigMap is read too. If two domains have a limit of"
+          + " the same name, its name gets the domain as a prefix.",
       "",
       "Each line that cannot be converted is left out, and reported as file:line:column: message. A"
           + " limit whose name must change is reported as a note, and its rule is kept."

@@ -45,7 +45,7 @@ final class DoorOptions {
   /** The default header with --trusted-proxies. */
   static final String USUAL_HEADER = "x-forwarded-for";
 
-  /** The default policy with --tls-client-ca. */
+  /** The default of --tls-client-auth. */
   static final String USUAL_AUTH = "required";
 
   @Option(
@@ -88,7 +88,7 @@ final class DoorOptions {
               + " Only loopback can send requests that need the role admin, such as a reset.")
   private boolean open;
 
-  @Option(names = "--insecure", description = "Means --plaintext and --open, and prints a warning.")
+  @Option(names = "--insecure", description = "Same as --plaintext and --open; prints a warning.")
   private boolean insecure;
 
   @Option(
@@ -131,7 +131,10 @@ final class DoorOptions {
               + " limit in sluice_rls_near_limit_total (${DEFAULT-VALUE}).")
   private String nearLimit = "0.8";
 
-  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
+  /**
+   * Returns the checks of these options. Each returned check throws if an option has a wrong value,
+   * and reads no file.
+   */
   List<Supplier<?>> each(AccessOptions access, boolean overridesAreElsewhere) {
     List<Supplier<?>> checks = new ArrayList<>(clients.each());
     checks.addAll(
@@ -213,7 +216,7 @@ final class DoorOptions {
         doors.put(option, address);
       }
     } catch (InputException e) {
-      // The check of this option reports the invalid address.
+      // Another check reports an invalid address.
     }
   }
 
@@ -258,8 +261,9 @@ final class DoorOptions {
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
   /**
-   * Returns the default of {@code --rls-overrides}. With access control or {@code --open} this
-   * default is {@code ignore}, since a client that can choose its limit can refill a bucket.
+   * Returns the default of {@code --rls-overrides}. With access control or {@code --open}, limits
+   * in descriptors are ignored by default, since a client that can choose its limit can refill a
+   * bucket.
    */
   static String usualRlsOverrides(boolean hasTokens, boolean hasClientCa, boolean isOpen) {
     return hasTokens || hasClientCa || isOpen ? "ignore" : "allow";
@@ -366,7 +370,10 @@ final class DoorOptions {
     @Option(names = "--request-log", description = "Log each request, with the client's address.")
     private boolean requestLog;
 
-    /** Returns the checks of these options. A check throws for a wrong value. */
+    /**
+     * Returns the checks of these options. Each returned check throws if an option has a wrong
+     * value.
+     */
     List<Supplier<?>> each() {
       List<Supplier<?>> checks = new ArrayList<>();
       hosts.forEach(host -> checks.add(() -> host(host)));
@@ -595,8 +602,9 @@ final class DoorOptions {
     }
 
     /**
-     * Returns the quota of requests per address, null for unlimited. Without tokens the default is
-     * unlimited, since most addresses then belong to proxies, which send requests of many clients.
+     * Returns the quota of requests per address, null for unlimited. Without access tokens,
+     * requests per address are unlimited by default, since most addresses then belong to proxies,
+     * which send requests of many clients.
      */
     private @Nullable Quota perAddress() {
       String text = requestsPerAddress;

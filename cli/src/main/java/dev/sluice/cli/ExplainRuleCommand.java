@@ -148,7 +148,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     return descriptor;
   }
 
-  /** Explains every reading of the request, since forward-auth charges for each reading. */
+  /** Explains every interpretation of the request, since forward-auth charges for each of them. */
   private int tellRequest(RuleBook book, Limits limits) {
     String asked = method;
     String where = target;
@@ -179,7 +179,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
     boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
     if (several) {
       console.line(
-          "the %s can be read in %s ways: the rules for all readings are charged"
+          "the %s can be interpreted in %s ways: the rules for all interpretations are charged"
               .formatted(methods ? "request" : "path", readings.size()));
     }
     int code = Exit.NO;
@@ -234,8 +234,8 @@ final class ExplainRuleCommand extends ConsoleCommand {
   }
 
   /**
-   * Formats a charge, or the mistake in a shadow charge, since a server skips a charge with a
-   * mistake.
+   * Formats a charge; for a shadow charge with a mistake, formats the mistake, since a server skips
+   * such a shadow charge.
    */
   private String shown(RuleCharge charge, Limits limits) {
     try {
@@ -260,7 +260,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
 
   /**
    * Rejects a request whose cost is above the burst, unless the limit is in shadow. A descriptor
-   * whose cost is above the burst is denied instead.
+   * whose cost is above the burst is denied, not rejected.
    */
   private static void requireChargeable(RuleMatch match, Limits limits) {
     var unusedEnforced = match.enforced(limits, 1);

@@ -35,7 +35,7 @@ import picocli.CommandLine.Parameters;
           + " Prints YAML, with the other choices as comments.",
       "",
       "The limit must be in --limits, but only its period is used. Clients with an override are"
-          + " left out. Other limits of the same rule deny no request here."
+          + " left out. Requests that other limits would deny are also counted."
     },
     footerHeading = "%nExamples:%n",
     footer = {

@@ -86,7 +86,7 @@ final class HelpCommand extends ConsoleCommand {
       page.lines.add(".SH EXIT STATUS");
       spec.usageMessage().exitCodeList().forEach((code, meaning) -> page.term(code, meaning));
       page.lines.add(".SH ENVIRONMENT");
-      page.term("JAVA_HOME", "The folder of the Java to use; by default, the java on the PATH.");
+      page.term("JAVA_HOME", "The folder of the JDK to use; by default, the java on the PATH.");
       page.term("SLUICE_OPTS", "More arguments for the JVM, such as -Xmx1g.");
       page.lines.add(".SH EXAMPLES");
       page.example(spec.usageMessage().footer());

@@ -259,10 +259,11 @@ final class LimitFileOptions {
     }
 
     /**
-     * A file whose content is a YAML list contains overrides. A file with a section of limits or
-     * overrides counts as defaults. A file with only the section {@code names:} declares names. A
-     * file that starts with a field of rule books, such as {@code rules:}, is a rule book. A file
-     * that starts with {@code tokens:} or {@code certificates:} is a file of tokens.
+     * A file whose content is a YAML list contains overrides. A file with a section {@code limits:}
+     * or {@code overrides:} is a file of defaults. A file with only the section {@code names:}
+     * declares names. A file that starts with a field of rule books, such as {@code rules:}, is a
+     * rule book. A file that starts with {@code tokens:} or {@code certificates:} is a file of
+     * tokens.
      */
     static LimitFileKind of(Path file) {
       InputFiles.require(file);

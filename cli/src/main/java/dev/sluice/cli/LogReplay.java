@@ -46,7 +46,7 @@ final class LogReplay {
   @Option(
       names = "--against",
       paramLabel = "FILE",
-      description = "Other limits, the candidate, that decide the same requests for comparison.")
+      description = "A file of other limits (the candidate), for comparison on the same requests.")
   private @Nullable Path against;
 
   @Option(
@@ -275,8 +275,8 @@ final class LogReplay {
   }
 
   /**
-   * Returns the candidate. Candidate limits that declare no names use the names of the limits in
-   * force.
+   * Returns the candidate. If the candidate's file declares no limit names, the candidate has the
+   * names of the limits in force.
    */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);

@@ -55,7 +55,7 @@ final class OtlpOptions {
           "The share, 0 to 1, of requests without a trace context that are also traced"
               + " ("
               + USUAL_SHARE
-              + ": only requests with one are traced).")
+              + ": only requests with a trace context are traced).")
   private @Nullable String traced;
 
   /** Returns the checks of these options; a check throws if its option has a wrong value. */
@@ -130,7 +130,7 @@ final class OtlpOptions {
 
   /**
    * Parses the pairs of an OpenTelemetry variable, whose values are percent-encoded. Error messages
-   * never show the values, since these can be secret.
+   * never show the values of the variable, since the values can be secret.
    */
   private static Map<String, String> pairs(String place, String text) {
     Map<String, String> pairs = new LinkedHashMap<>();

@@ -11,13 +11,13 @@ import java.util.concurrent.TimeUnit;
 
 /*
  * Libraries catch an OutOfMemoryError and continue: an event loop logs it, a future stores it. So
- * no single handler gets every OutOfMemoryError. Instead, a thread allocates a few bytes
+ * no single handler gets every OutOfMemoryError. For this reason, a thread allocates a few bytes
  * periodically. If an allocation fails, the heap is exhausted, even if libraries have caught all
  * errors.
  *
- * The JVM's own -XX:+ExitOnOutOfMemoryError does not help. With this option, the JVM ends the
- * process with code 3, and writes nothing to standard error. The JVM would also end the process
- * when the memory store cannot grow, although refusing one request is enough in this case.
+ * The JVM's own -XX:+ExitOnOutOfMemoryError does not help: it ends the process with code 3, and
+ * writes nothing to standard error. The JVM's option would also end the process when the memory
+ * store cannot grow, although it would be enough to refuse one request.
  */
 
 /**

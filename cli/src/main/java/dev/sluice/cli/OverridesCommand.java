@@ -233,7 +233,7 @@ final class OverridesCommand extends CommandGroup {
     @Option(
         names = "--force",
         description =
-            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
+            "Allow an override to become lower: a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     @Override
@@ -277,7 +277,7 @@ final class OverridesCommand extends CommandGroup {
     private PutResult ofYaml(Strictness strictness) {
       LimitFiles read = files.files(strictness);
       Limits limits = read.load();
-      // The problems are only warnings, since a mistake throws an exception.
+      // lint() returns only warnings here, since load() throws an exception if there is a mistake.
       read.lint().forEach(console.err()::println);
       List<LimitOverride> overrides =
           limits.catalogue().names().stream()
@@ -327,7 +327,7 @@ final class OverridesCommand extends CommandGroup {
     @Option(
         names = "--force",
         description =
-            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
+            "Allow an override to become lower: a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     @Override
@@ -385,7 +385,7 @@ final class OverridesCommand extends CommandGroup {
     @Option(
         names = "--force",
         description =
-            "Also lower overrides: lower rate, smaller burst at the same rate, or fewer quotas.")
+            "Allow an override to become lower: a lower rate, a smaller burst at the same rate, or fewer quotas.")
     private boolean force;
 
     SetOverride() {

@@ -89,7 +89,8 @@ final class Quantities {
   /**
    * Reads a quota: {@code 100/1h}, or {@code 100/1h,burst=20} if the burst is not the count.
    *
-   * @throws IllegalArgumentException for any other text; the message states the expected form
+   * @throws IllegalArgumentException if the text is not a quota; the message states the expected
+   *     form
    */
   static Quota quota(String text) {
     Matcher parts = QUOTA.matcher(text);

@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * moment can be replayed with any limit of the same burst.
  */
 /**
- * The parts of the recorded vectors that can be replayed on a running limiter: spends at one
- * moment, which begin with a full bucket.
+ * The sequences of spends in the recorded test vectors that can be replayed on a running limiter:
+ * the bucket is full at first, and all spends happen at one moment.
  */
 final class RecordedSteps {
 
@@ -41,7 +41,8 @@ final class RecordedSteps {
   /**
    * A spend and the decision that was recorded for it.
    *
-   * @param retry the wait until the same cost is allowed, in emission intervals; 0 if no wait helps
+   * @param retry the wait until a spend of this cost is allowed, in emission intervals; 0 if no
+   *     wait helps
    * @param reset the time until the bucket is full, in emission intervals
    */
   record Step(int line, long cost, boolean allowed, long remaining, long retry, long reset) {}

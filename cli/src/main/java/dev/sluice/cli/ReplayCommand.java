@@ -261,7 +261,10 @@ final class ReplayCommand extends ConsoleCommand {
       }
     }
 
-    /** Warns once for each disabled limit, since decisions have no field for it. */
+    /**
+     * Warns once for each disabled limit, since the printed decisions do not show that a limit is
+     * disabled.
+     */
     private void warnOfDisabled(List<Transaction> transactions, Console console) {
       for (Transaction transaction : transactions) {
         LimitName name = transaction.name();
@@ -278,7 +281,8 @@ final class ReplayCommand extends ConsoleCommand {
 
     /**
      * Returns the time at which the operation was recorded, in nanoseconds since the epoch. Reports
-     * a missing or negative time, and then returns 0. Also reports a time that is too old.
+     * a missing or negative time, and then returns 0. Also reports a time too far before the time
+     * of an earlier operation.
      */
     private long at(WireRequest act) {
       Long at = act.at();
@@ -397,7 +401,9 @@ final class ReplayCommand extends ConsoleCommand {
       return true;
     }
 
-    /** Moves the incomplete line to the start of the buffer, and returns its old position. */
+    /**
+     * Moves the incomplete line to the start of the buffer, and returns the line's old position.
+     */
     private int makeRoom() {
       int moved = start;
       if (moved > 0) {

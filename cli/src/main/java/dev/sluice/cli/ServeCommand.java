@@ -307,8 +307,8 @@ final class ServeCommand extends ConsoleCommand {
   }
 
   /**
-   * Returns the limit files. If the server can start with the last good copy, a missing file counts
-   * as a mistake in the limits, and does not end the command here.
+   * Returns the limit files. If the server can start with the last good copy, a missing file does
+   * not end the command, but counts as a mistake in the limits.
    */
   private ServerConfig.Files limitFiles() {
     boolean lastGood = limitsCopy.startsWithLastGood();
@@ -414,9 +414,9 @@ final class ServeCommand extends ConsoleCommand {
 
   /*
    * The JDK has no supported way to receive a signal, and a compiler warning about the class
-   * sun.misc.Signal cannot be suppressed. Every JDK has this class, in the module jdk.unsupported.
-   * This code finds the class by reflection, so that the server also starts in a runtime without
-   * the module.
+   * sun.misc.Signal cannot be suppressed. Every JDK has sun.misc.Signal in the module
+   * jdk.unsupported. The server finds sun.misc.Signal by reflection, so that it also starts in a
+   * runtime without the module jdk.unsupported.
    */
   /** Handles the signal SIGHUP, on which a server reads its files again. */
   private static final class SighupReload {
@@ -425,8 +425,8 @@ final class ServeCommand extends ConsoleCommand {
 
     /**
      * Runs a task at each SIGHUP, on a separate thread. Returns whether the process was started
-     * with SIGHUP ignored, for example by nohup. A JVM that was started in this way keeps ignoring
-     * SIGHUP, and never runs the task.
+     * with SIGHUP ignored, for example by nohup. A JVM that was started with SIGHUP ignored keeps
+     * ignoring SIGHUP, and never runs the task.
      */
     static boolean run(Runnable task) {
       try {
@@ -500,8 +500,8 @@ final class ServeCommand extends ConsoleCommand {
     }
 
     /**
-     * Prints a line for people. If the log is JSON, the line becomes a log entry, so that all
-     * output is JSON.
+     * Prints a line for people. If the log format is JSON, prints the line as a log entry, so that
+     * all output is JSON.
      */
     void say(Console console, String line) {
       say(console, line, Level.INFO);
@@ -548,7 +548,7 @@ final class ServeCommand extends ConsoleCommand {
       return broken.equals(LAST_GOOD);
     }
 
-    /** Returns the settings of the limits' copy, or null without {@code --limits-copy}. */
+    /** Returns the settings for the copy of the limit files; null without {@code --limits-copy}. */
     @Nullable Copy copy() {
       return file == null ? null : new Copy(file, startsWithLastGood());
     }
@@ -569,7 +569,9 @@ final class ServeCommand extends ConsoleCommand {
       return copy();
     }
 
-    /** Requires that the folder of the copy is writable, and that the copy is not a folder. */
+    /**
+     * Requires that {@code --limits-copy} names no folder, and that its parent folder is writable.
+     */
     @CanIgnoreReturnValue
     boolean requireFolder() {
       Path folder = file == null ? null : file.toAbsolutePath().getParent();

@@ -48,8 +48,9 @@ final class ServerClient {
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
-   * The time-out for the whole response. This time-out is slightly longer than the time-out for
-   * opening a connection, so that a connection that cannot be opened has its own error message.
+   * The time-out for the whole response. The time-out for a response is slightly longer than the
+   * time-out for opening a connection, so that a connection that cannot be opened has its own error
+   * message.
    */
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
@@ -239,8 +240,8 @@ final class ServerClient {
   }
 
   /**
-   * Asks the server why an id is denied, or which rule matches a request. Returns lines for people,
-   * safe to print.
+   * Asks the server why an id is denied, or which rule matches a request. Returns the server's
+   * answer as lines of text that are safe to print.
    */
   List<String> explain(Map<String, Object> question) {
     return texts(object("POST", "/v1/explain", question), "lines");
@@ -561,8 +562,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns why TLS failed. An alert from the server is about the client's certificate. All other
-   * TLS failures are about the server's certificate, or a server without TLS.
+   * Returns why TLS failed. A TLS alert from the server is about the client's certificate. All
+   * other TLS failures are about the server's certificate, or a server without TLS.
    */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());

@@ -73,8 +73,8 @@ final class ServerClientOptions {
   }
 
   /**
-   * Keys and trusted certificates for TLS. Without keys, the client sends no certificate. Without
-   * trust, the client trusts the authorities that Java trusts.
+   * Keys and trusted certificates for TLS. If {@code keys} is null, the client sends no
+   * certificate. If {@code trust} is null, the client trusts the authorities that Java trusts.
    */
   record Tls(@Nullable KeyManagerFactory keys, @Nullable TrustManagerFactory trust) {
 

@@ -32,7 +32,7 @@ import picocli.CommandLine.ParseResult;
 
 /*
  * The command's options define all names: the flag --http is the key http in a file and the
- * variable SLUICE_HTTP. So a new option works in all three places at once.
+ * variable SLUICE_HTTP. So a new option is at once a flag, a key and a variable.
  *
  * Values of files and variables become arguments of the command line, which is then parsed again.
  * So one parser converts and checks every value from any source. A default-value provider of
@@ -82,7 +82,8 @@ final class Settings {
    * One setting.
    *
    * @param values the values as on the command line; empty if the option is not set
-   * @param source the flag, the variable, {@code file:line:column}, or {@code default}
+   * @param source where the values come from: the flag, the environment variable, {@code
+   *     file:line:column}, or {@code default}
    */
   record Setting(OptionSpec option, List<String> values, String source) {
 
@@ -262,7 +263,7 @@ final class Settings {
     return option.type() == boolean.class;
   }
 
-  /** Returns the mistakes in the keys of the file and in the variables, one per line. */
+  /** Returns the mistakes in the configuration file's keys and in the environment variables. */
   List<String> mistakes() {
     return mistakes;
   }
@@ -347,14 +348,14 @@ final class Settings {
   private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
 
     /**
-     * The value of one option in the file.
+     * The value of one option in a configuration file.
      *
      * @param texts the values as on the command line
      * @param place {@code file:line:column}
      */
     record Value(List<String> texts, String place) {}
 
-    /** The content of a file: the values by the options' keys. */
+    /** The content of a configuration file: a map from option keys to values. */
     record Content(Map<String, Value> values) {}
 
     private final Map<String, OptionSpec> options;
@@ -364,7 +365,7 @@ final class Settings {
       this.options = options;
     }
 
-    /** Returns the valid values, by the options' keys. */
+    /** Returns a map from option keys to the valid values. */
     Map<String, Value> values() {
       return Map.copyOf(values);
     }

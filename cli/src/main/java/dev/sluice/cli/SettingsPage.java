@@ -30,9 +30,9 @@ final class SettingsPage {
   private SettingsPage() {}
 
   /**
-   * Returns the lines, sorted by name. An option that is not set becomes a comment. A default that
-   * depends on other options also becomes a comment, since a value in the file would no longer
-   * change with these options.
+   * Returns one line for each option, sorted by the options' names. An option that is not set
+   * becomes a comment. A default that depends on other options also becomes a comment, since a
+   * value in the file would no longer change with these options.
    */
   static List<String> lines(Settings settings) {
     List<String[]> rows = new ArrayList<>();
@@ -82,8 +82,8 @@ final class SettingsPage {
    * Returns an address without passwords; only the scheme if a part of the address can be a
    * password.
    *
-   * @param passwordIsApart whether text before "@" without a colon is a user; otherwise the text
-   *     can be a password
+   * @param passwordIsApart whether the text before "@" is only a user if it contains no colon; if
+   *     false, this text can be a password
    */
   static String withoutSecrets(String value, boolean passwordIsApart) {
     Matcher address = ADDRESS.matcher(value);
@@ -100,7 +100,7 @@ final class SettingsPage {
     return mistyped.matches() ? mistyped.group(1) + "…" : withoutParameters(value);
   }
 
-  /** Returns the user and the hosts; null if they can contain a password. */
+  /** Returns the user and the hosts of an address; null if these can contain a password. */
   private static @Nullable String withoutPassword(String authority, boolean passwordIsApart) {
     int at = authority.lastIndexOf('@');
     String hosts = authority.substring(at + 1);

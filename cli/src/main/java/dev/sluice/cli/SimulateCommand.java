@@ -150,10 +150,10 @@ final class SimulateCommand extends ConsoleCommand {
       arity = "0..1",
       fallbackValue = "5",
       description =
-          "Compares ways to charge calls whose cost is known only at their end. All calls together"
-              + " would use TIMES the limit (5). The default limit is then 20000/1s,burst=200000,"
-              + " and the default time 10m. Only --limit, --for and --seed can be combined with"
-              + " this option.")
+          "Compares ways to charge calls whose cost is known only at their end. The calls cost"
+              + " TIMES (5) times the tokens that the limit refills. The default limit is then"
+              + " 20000/1s,burst=200000, and the default time 10m. Only --limit, --for and --seed"
+              + " can be combined with this option.")
   private @Nullable Double demand;
 
   @Override
@@ -336,27 +336,31 @@ final class SimulateCommand extends ConsoleCommand {
     @Option(
         names = "--drip-every",
         paramLabel = "TIME",
-        description = "How often the drip process runs; if not given, once per token.")
+        description =
+            "The time between two runs of the process that drains leaky buckets; if not given, the"
+                + " time in which a bucket leaks one token.")
     private @Nullable String every;
 
     @Option(
         names = "--drip-buckets",
         paramLabel = "N",
-        description = "The most buckets that the drip process drains each time it runs (all).")
+        description = "The most leaky buckets that the draining process drains in one run (all).")
     private @Nullable Integer buckets;
 
     @Option(
         names = "--drip-stall",
         paramLabel = "FROM+TIME",
-        description = "An outage of the drip process, START+LENGTH: 1h+30m is 1h until 1h30m.")
+        description =
+            "An outage of the process that drains leaky buckets, START+LENGTH: 1h+30m is 1h until"
+                + " 1h30m.")
     private List<String> stalls = List.of();
 
-    /** Rejects these options if no leaky bucket is simulated. */
+    /** Rejects the options that begin with {@code --drip} if no leaky bucket is simulated. */
     void requireLeakyBucket(boolean isThere) {
       if (!isThere && (every != null || buckets != null || !stalls.isEmpty())) {
         throw new InputException(
             (every != null ? "--drip-every" : buckets != null ? "--drip-buckets" : "--drip-stall")
-                + " requires leaky-bucket in --algorithm: no other algorithm has a drip");
+                + " requires leaky-bucket in --algorithm: no other algorithm drains buckets");
       }
     }
 
@@ -434,7 +438,7 @@ final class SimulateCommand extends ConsoleCommand {
     private void requireNoFileForNothing(boolean named) {
       if (file != null && !named) {
         throw new InputException(
-            "--limits: no --limit names a limit of "
+            "--limits: no --limit option names a limit of "
                 + file
                 + ", expected an option such as --limit LoginsPerIPAddress");
       }
@@ -488,8 +492,9 @@ final class SimulateCommand extends ConsoleCommand {
   }
 
   /**
-   * A line on a terminal that shows the progress of a long run, and is removed at the end. The line
-   * is not printed if standard error is not a terminal, or if the run is short. Not thread-safe.
+   * A line on a terminal that shows the progress of a long run, and is removed at the end. The
+   * progress line is not printed if standard error is not a terminal, or if the run is short. Not
+   * thread-safe.
    */
   static final class ProgressLine {
 

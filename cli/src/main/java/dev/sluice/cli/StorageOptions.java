@@ -110,7 +110,10 @@ final class StorageOptions {
         readyWithoutStore);
   }
 
-  /** Returns the checks of these options. A check throws for a wrong value, and reads no file. */
+  /**
+   * Returns the checks of these options. Each returned check throws if an option has a wrong value,
+   * and reads no file.
+   */
   List<Supplier<?>> each(Map<String, String> environment) {
     List<Supplier<?>> checks = new ArrayList<>(eachRule());
     checks.addAll(
@@ -181,8 +184,8 @@ final class StorageOptions {
   }
 
   /**
-   * Returns the values of {@code --on-failure}; joins {@code local:auto,N}, split at its comma,
-   * again.
+   * Returns the values of {@code --on-failure}. The value {@code local:auto,N} was split at its
+   * comma, so this method joins the two parts again.
    */
   private List<String> onFailure() {
     List<String> whole = new ArrayList<>();
@@ -254,7 +257,7 @@ final class StorageOptions {
     private static final String STORE_VARIABLE = "SLUICE_STORE_PASSWORD";
     private static final String SENTINEL_VARIABLE = "SLUICE_SENTINEL_PASSWORD";
 
-    /** A placeholder for the password in a file that a check must not read. */
+    /** A placeholder that checks use as the password, since checks must not read password files. */
     private static final String UNREAD = "unread";
 
     @Option(

@@ -90,8 +90,8 @@ final class TokenCommand extends CommandGroup {
       if (!limits.isEmpty()) {
         console.err().printf("    limits: [\"%s\"]%n", String.join("\", \"", limits));
       }
-      // The roles come last: if the user copies only a part of the entry, the part is a mistake,
-      // not a grant.
+      // The roles come last, so that an entry of which the user copies only the beginning grants
+      // nothing.
       console.err().printf("    roles: [%s]%n", String.join(", ", roles));
       return Exit.DONE;
     }

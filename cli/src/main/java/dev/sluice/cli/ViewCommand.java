@@ -22,7 +22,8 @@ import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /**
- * The base of the commands that show a running server: {@code limits}, {@code stats}, {@code top}.
+ * The base of the commands {@code limits}, {@code stats} and {@code top}, which show a running
+ * server.
  */
 abstract class ViewCommand extends ConsoleCommand {
 

@@ -152,7 +152,8 @@ final class WhyCommand extends ConsoleCommand {
 
   private int explain(String url) {
     if (!logs.isEmpty() || files.limits() != null) {
-      throw new InputException("found --server and --log or --limits, expected one or the other");
+      throw new InputException(
+          "found --server beside --log or --limits, expected one or the other");
     }
     Map<String, Object> question = new LinkedHashMap<>(Map.of("limit", limit, "id", id));
     if (request != null) {
@@ -189,7 +190,8 @@ final class WhyCommand extends ConsoleCommand {
       List<Quota> quotas = limits.quotasFor(name, canonical);
       if (quotas.isEmpty()) {
         throw new InputException(
-            "%s does not limit %s, so it denies nothing".formatted(limit, SafeText.printable(id)));
+            "%s does not limit %s, so the limit denies no request of this id"
+                .formatted(limit, SafeText.printable(id)));
       }
       return quotas;
     } catch (InvalidRequestException e) {

@@ -133,7 +133,7 @@ final class ExplainRuleCommandTest {
     assertThat(run.out().replace(rules, "rules.yml"))
         .isEqualTo(
             """
-            the path can be read in 2 ways: the rules for all readings are charged
+            the path can be interpreted in 2 ways: the rules for all interpretations are charged
             read as /projects/group%2Fname:
             rules.yml:2: this rule
               ApiCallsPerKey group%2Fname (bucket 104:group%2Fname), cost 1: burst 10, then 5 per 1m

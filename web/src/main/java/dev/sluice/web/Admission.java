@@ -12,10 +12,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The result of charging a request: the request may pass, or is refused. A rule can give tokens
- * back if the response has a certain status. After the response, therefore, call {@link #settle} or
- * {@link #leaveSpent} once: this call ends the admission. If a rule {@linkplain
- * Rule.Builder#estimate estimated} the cost, {@link #cost} sets the true cost. The true cost is
- * charged when the admission ends, or at once if the admission has ended.
+ * back if the response has a certain status. To end the admission after the response, call {@link
+ * #settle} or {@link #leaveSpent} once. If a rule {@linkplain Rule.Builder#estimate estimated} the
+ * cost, {@link #cost} sets the true cost. The true cost is charged when the admission ends, or at
+ * once if the admission has ended.
  *
  * <p>Thread-safe.
  */
@@ -106,8 +106,9 @@ public final class Admission {
   }
 
   /**
-   * Returns transactions of cost 0 that read the buckets with an estimated cost, without buckets of
-   * shadow rules. The returned list is empty if the settlement failed.
+   * Returns a transaction of cost 0 for each bucket with an estimated cost, to read the state of
+   * the bucket. Buckets of shadow rules are left out. The returned list is empty if the settlement
+   * failed.
    */
   List<Transaction> readsAfter() {
     return open.stream()
@@ -155,7 +156,7 @@ public final class Admission {
     return ending;
   }
 
-  /** Returns the batches that can be settled now. */
+  /** Returns the batches that can be settled after the given end of the request. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
@@ -178,7 +179,8 @@ public final class Admission {
    * Does the same as {@link #settle} without blocking.
    *
    * @param status the status of the application's response
-   * @return a stage that completes when the store has answered; it never fails because of the store
+   * @return a stage that completes when the store has answered; the stage never fails because of
+   *     the store
    */
   public CompletionStage<Void> settleAsync(int status) {
     Ending how = end(status);

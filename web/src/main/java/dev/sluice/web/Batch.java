@@ -49,7 +49,8 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // By bucket. The tokens of a bucket without a condition are never given back.
+  // By bucket: whether the tokens stay spent after an outcome. The tokens of a bucket without a
+  // condition stay spent.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -96,8 +97,8 @@ public final class Batch<O> {
   /**
    * Computes the true cost of a bucket.
    *
-   * @param least the highest fixed cost of another rule, 0 if there is none
-   * @param other the estimate of another rule, null if there is none
+   * @param least the highest fixed cost of the other rules for this bucket; 0 if there is none
+   * @param other the estimate of another rule for this bucket; null if there is none
    */
   private record Estimated<O>(
       long least, @Nullable Estimated<O> other, Function<? super O, @Nullable Long> trueCost) {
@@ -243,11 +244,11 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back the tokens of transactions that do not count this outcome, and replaces estimates
-   * with the true costs. Blocks until the store has answered.
+   * Gives back the tokens of transactions that do not count the given outcome, and replaces
+   * estimates with the true costs. Blocks until the store has answered.
    *
-   * @param outcome the outcome, such as a status or exception; null only if the conditions accept
-   *     null
+   * @param outcome the outcome, such as a status or exception; null only if the functions given to
+   *     {@link #add} and {@link #addEstimate} accept null
    * @param failed called if the store failed
    */
   public void settle(@Nullable O outcome, Consumer<StoreException> failed) {
@@ -271,7 +272,8 @@ public final class Batch<O> {
    *
    * @param outcome see {@link #settle}
    * @param failed see {@link #settle}
-   * @return a stage that completes when the store has answered; it never fails because of the store
+   * @return a stage that completes when the store has answered; the stage never fails because of
+   *     the store
    */
   @CanIgnoreReturnValue
   public CompletionStage<Void> settleAsync(@Nullable O outcome, Consumer<StoreException> failed) {

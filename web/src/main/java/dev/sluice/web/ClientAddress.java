@@ -10,9 +10,9 @@ import org.jspecify.annotations.Nullable;
  * Finds the client's address, also behind proxies.
  *
  * <p>The header of a trusted proxy is read from the right, up to the first address that is not a
- * trusted proxy: that address is the client. All text to the left of this address can be forged,
- * and is ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated id, or no
- * header), the address of this proxy is used for all of its clients.
+ * trusted proxy: that address is the client. All text to the left of the client's address can be
+ * forged, and is ignored. If a trusted proxy sends no address (but {@code unknown}, an obfuscated
+ * id, or no header), the address of this proxy is used for all of its clients.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, since a provider assigns each customer at
  * least a /64 range. An IPv4-mapped IPv6 address is read as the IPv4 address.
@@ -84,7 +84,7 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped.
+   * Returns the client's full address, without grouping IPv6 addresses.
    *
    * @param request the request
    * @return the address, null if the connection has none, for example a Unix socket
@@ -94,9 +94,9 @@ public final class ClientAddress {
   }
 
   /**
-   * Returns the client's address, not grouped, but only if trusted proxies send the address. Use
-   * this method in a server whose callers are proxies: a proxy's own address would stand for all
-   * clients of the proxy.
+   * Returns the client's full address, without grouping IPv6 addresses, but only if trusted proxies
+   * send the address. Use this method in a server whose callers are proxies: a proxy's own address
+   * would stand for all clients of the proxy.
    *
    * @param request the request
    * @return the address; null if the connection does not come from a trusted proxy, or if a proxy
@@ -126,7 +126,7 @@ public final class ClientAddress {
     return address;
   }
 
-  /** Returns the lowest address of an IPv6 client's range; an IPv4 address itself. */
+  /** Returns the lowest address of an IPv6 client's range; returns an IPv4 address unchanged. */
   IpAddress grouped(IpAddress address) {
     return address.isIpv4() ? address : address.prefix(ipv6Prefix);
   }

@@ -24,9 +24,9 @@ final class Credentials {
   }
 
   /**
-   * Returns a header in normalized form: the scheme in the case of {@code Bearer}, one space, and
-   * the credentials. The credentials of {@code Basic} are decoded and encoded again, since most
-   * applications decode them leniently.
+   * Returns a header in normalized form: the scheme with one capital letter, as in {@code Bearer},
+   * one space, and the credentials. The credentials of {@code Basic} are decoded and encoded again,
+   * since most applications decode them leniently.
    */
   static String canonical(String value) {
     String text = value.strip();

@@ -4,7 +4,7 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 import org.jspecify.annotations.Nullable;
 
-/** Reads one element of a forwarding header. Takes time linear in the element. */
+/** Reads one element of a forwarding header. Takes time linear in the length of the element. */
 final class ForwardedNode {
 
   private ForwardedNode() {}
@@ -41,8 +41,8 @@ final class ForwardedNode {
 
   /**
    * Parses an address with or without a port: {@code 192.0.2.1:4711}, {@code [2001:db8::1]:4711},
-   * {@code 2001:db8::1}. The port is ignored. Returns null for a name, {@code unknown}, an
-   * obfuscated {@code _id} or a zone.
+   * {@code 2001:db8::1}. The port after an address is ignored. Returns null for a name, {@code
+   * unknown}, an obfuscated {@code _id} or a zone.
    */
   static @Nullable IpAddress address(String text) {
     if (text.startsWith("[")) {

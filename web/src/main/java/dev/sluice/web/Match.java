@@ -71,7 +71,7 @@ public final class Match {
             (done, failure) -> {
               Batch<Ending> batch = new Batch<>();
               for (Enforced one : enforced) {
-                // join throws if the rule's transactions could not be computed.
+                // join() throws if the rule's transactions could not be computed.
                 for (Transaction transaction : one.transactions.join()) {
                   add(batch, transaction, one.rule);
                 }
@@ -95,7 +95,10 @@ public final class Match {
     }
   }
 
-  /** Returns the readings that match a rule; none if a shadow rule cannot read the request. */
+  /**
+   * Returns the interpretations of a request that match a rule; empty if a shadow rule cannot use
+   * the request.
+   */
   private static List<Rule.Reading> readings(Rule rule, RequestFacts facts) {
     try {
       return rule.match(facts);

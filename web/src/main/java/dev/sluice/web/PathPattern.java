@@ -140,8 +140,8 @@ public final class PathPattern {
 
   /**
    * Matches each of a request's {@linkplain WebRequest#paths paths} in order, and returns the
-   * variables of the first path that matches. {@link Rules} do not stop at the first path: they
-   * charge a request for all paths.
+   * variables of the first path that matches. {@link Rules} do not stop at the first path that
+   * matches: they charge a request for all its paths that match.
    *
    * @param facts the request
    * @return the values of the variables by name, null if no path matches

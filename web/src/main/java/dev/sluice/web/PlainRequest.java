@@ -158,7 +158,7 @@ public final class PlainRequest implements WebRequest {
     /**
      * Adds one line of a header.
      *
-     * @param name the name, in any case
+     * @param name the name, in upper, lower or mixed case
      * @param value the value
      * @return this builder
      */

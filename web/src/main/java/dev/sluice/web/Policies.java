@@ -124,8 +124,8 @@ final class Policies {
 
   /**
    * Returns the wait of a policy with jitter. The policy with the longest wait has the wait of
-   * {@code Retry-After}. A policy with a shorter wait has its own jitter, so its wait is cut to
-   * {@code Retry-After}.
+   * {@code Retry-After}. A policy whose wait is shorter than the longest wait has its own jitter,
+   * so its wait is cut to {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

@@ -67,7 +67,8 @@ public final class ProblemDetails {
 
   /**
    * Returns the body of {@link #temporaryReducedCapacity()} for a response with another status than
-   * 503. A server behind a proxy that requires one status for all denials sends this body.
+   * 503. A server needs another status if a proxy in front of the server requires one status for
+   * all denials.
    *
    * @param status the HTTP status of the response, which the body must repeat (RFC 9457)
    * @return JSON

@@ -29,7 +29,7 @@ final class QuietLog {
     if (more != null) {
       logger.log(
           Level.INFO,
-          "%s would have denied (shadow rule on %s)%s".formatted(limit, rule, more),
+          "%s would have denied a request (shadow rule on %s)%s".formatted(limit, rule, more),
           (Throwable) null); // without this argument, the text would be a format string
     }
   }

@@ -31,7 +31,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Makes a response.
    *
-   * @param status from 200 to 599
+   * @param status the HTTP status, from 200 to 599
    * @param headers the headers; copied in their order
    * @param body the body
    * @throws IllegalArgumentException if the status is out of range, or HTTP does not allow a
@@ -62,8 +62,8 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with another status.
    *
-   * @param newStatus from 200 to 599; the prepared body contains the old status, so replace the
-   *     body too
+   * @param newStatus the new HTTP status, from 200 to 599; the prepared body contains the old
+   *     status, so replace the body too
    * @return a new response
    * @throws IllegalArgumentException if the status is out of range
    */
@@ -74,7 +74,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response with a header, which replaces a header with the same name.
    *
-   * @param name the header's name, in any case
+   * @param name the header's name, in upper, lower or mixed case
    * @param value the header's value
    * @return a new response
    */
@@ -87,7 +87,7 @@ public record Refusal(int status, Map<String, String> headers, String body) {
   /**
    * Returns this response without a header.
    *
-   * @param name the header's name, in any case
+   * @param name the header's name, in upper, lower or mixed case
    * @return a new response
    */
   public Refusal withoutHeader(String name) {

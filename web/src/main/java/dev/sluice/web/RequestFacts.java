@@ -143,13 +143,14 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns each reading of the request: each combination of a path with the request's own method
-   * or a method override. Only the application knows which reading it uses, so a request is charged
-   * for all readings.
+   * Returns each interpretation of the request: each combination of a path with the request's own
+   * method or a method override. A request is charged for all interpretations, since only the
+   * application knows how it interprets the request.
    *
-   * @return at least one reading, nearly always one; the request's own path and method first
-   * @throws UnusableRequestException if there are too many readings, or readings that cannot be
-   *     computed
+   * @return at least one interpretation of the request, nearly always exactly one; the first has
+   *     the request's own path and method
+   * @throws UnusableRequestException if the request has too many interpretations, or
+   *     interpretations that cannot be computed
    */
   public List<RequestFacts> readings() {
     List<RequestFacts> each = readings;
@@ -214,7 +215,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the method of this reading, ignoring its case.
+   * Returns the method of this interpretation of the request.
    *
    * @return the method in upper case
    */
@@ -224,11 +225,12 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns this reading with the path and the method in the form that a rule compares.
+   * Returns this interpretation of the request, with the path and the method in the form that a
+   * rule compares.
    *
    * @param ignoreCase whether the path is converted to lower case, by Unicode's simple folding
    * @param methodOverride whether the method is the override, not the request's own method
-   * @return this reading, or a copy with another path or method
+   * @return this object, or a copy with another path or method
    */
   public RequestFacts as(boolean ignoreCase, boolean methodOverride) {
     if (!ignoreCase && (methodOverride || override == null)) {
@@ -262,8 +264,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Computes a value for each reading of the request and each way of decoding it. Use this method
-   * for values that do not depend on a rule's paths and methods.
+   * Computes a value for each interpretation of the request, and for each way of decoding the
+   * request. Use this method for values that do not depend on a rule's paths and methods.
    *
    * @param value computes the value
    * @param <T> the value's type
@@ -291,7 +293,10 @@ public final class RequestFacts {
     return values.stream().map(spelling::ofCookie).toList();
   }
 
-  /** Returns cookies with similar names, and cookies after a comma, which ASP.NET splits at. */
+  /**
+   * Returns cookies with similar names, and cookies after a comma, since ASP.NET splits cookies at
+   * commas.
+   */
   private List<String> otherCookies(String name) {
     List<String> values = new ArrayList<>();
     for (String line : request.headers("Cookie")) {
@@ -332,25 +337,26 @@ public final class RequestFacts {
     return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
   }
 
-  /** Whether some application treats two names as equal, as PHP does "[" and "_". */
+  /** Whether some application treats two names as equal: PHP treats "[" and "_" as equal. */
   private static boolean isLike(String name, String found) {
     return mangled(found).equals(mangled(name))
         || mangled(OPEN_BRACKET.matcher(found).replaceFirst("_")).equals(mangled(name));
   }
 
   /**
-   * Normalizes names as PHP, qs and ASP.NET do: drops case, brackets, and all after a zero byte.
+   * Normalizes a name as PHP, qs and ASP.NET do: converts the name to lower case, and drops
+   * brackets and all text after a zero byte.
    */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);
   }
 
   /**
-   * Returns the normalized values of a header. In an {@code Authorization}, the scheme is written
-   * in the case of {@code Bearer} and followed by one space.
+   * Returns the normalized values of a header. In the header {@code Authorization}, the scheme is
+   * written with one capital letter, as in {@code Bearer}, and followed by one space.
    *
-   * @param name the name, in any case
-   * @return one value per line of the header
+   * @param name the name, in upper, lower or mixed case
+   * @return one value for each line of the header
    */
   public List<String> headers(String name) {
     List<String> others = new ArrayList<>();
@@ -377,22 +383,26 @@ public final class RequestFacts {
    * Normalizes a text that is compared with the values of a {@linkplain #headers header} or with
    * prefixes of these values.
    *
-   * @param name the header's name, in any case
+   * @param name the header's name, in upper, lower or mixed case
    * @param text a header's value or a prefix of this value
-   * @return the text; in an {@code Authorization}, the scheme is in the case of {@code Bearer}
+   * @return the text; in the header {@code Authorization}, the scheme has one capital letter, as in
+   *     {@code Bearer}
    */
   public static String comparable(String name, String text) {
     return Credentials.areIn(name) ? Credentials.scheme(text) : text;
   }
 
-  /** Returns the segments of this reading's path; of the first path if there are several. */
+  /**
+   * Returns the segments of the request's path; if the request has several paths, the segments of
+   * the first path.
+   */
   List<String> path() {
     requestLineMatters = true;
     return paths().get(0);
   }
 
   /**
-   * Returns the path of this reading; the first path if there are several.
+   * Returns the request's path; if the request has several paths, the first path.
    *
    * @return the path without empty segments
    */
@@ -419,7 +429,7 @@ public final class RequestFacts {
    * pattern whose {@linkplain PathPattern#leadingSegment() leading segment} is not among the
    * returned segments does not match the request.
    *
-   * @return the different segments; empty for the path {@code /}
+   * @return the first segments, each once; empty for the path {@code /}
    */
   public List<String> leadingSegments() {
     return paths().stream()
@@ -430,7 +440,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the client's address, not grouped.
+   * Returns the client's full address, even if IPv6 addresses are grouped by range.
    *
    * @return the address, null if the connection has none
    */

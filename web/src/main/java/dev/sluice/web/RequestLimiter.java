@@ -221,7 +221,7 @@ public final class RequestLimiter implements AutoCloseable {
   /** Logs the failure of a shadow rule, which does not affect the client. */
   private void failed(Trial trial, Throwable failure) {
     if (Stages.cause(failure) instanceof RuntimeException e) {
-      reportFailed("could not decide for the shadow rule on " + trial.rule(), e);
+      reportFailed("the limiter could not decide for the shadow rule on " + trial.rule(), e);
     } else {
       throw new CompletionException(Stages.cause(failure));
     }
@@ -282,8 +282,8 @@ public final class RequestLimiter implements AutoCloseable {
 
   /**
    * Returns the trailers of the response to a request whose cost was estimated: the rate limit
-   * headers with the numbers after the settlement. Call this method after the admission has ended.
-   * This method blocks, since it reads the buckets again.
+   * headers with the numbers after the true cost was charged. Call this method after the admission
+   * has ended. This method blocks, since it reads the buckets again.
    *
    * @param admission the result of {@link #admit} for the request
    * @return names and values; empty if only shadow rules estimated the cost, if the settlement

@@ -212,8 +212,8 @@ public final class Rule {
 
   /**
    * Returns the limits that this rule requires. If the application supplies a limit's quota, the
-   * limit needs no default. If the limit has a default now, however, the rule requires the default,
-   * since the application can rely on it.
+   * limit needs no default. A limit that has a default now must keep a default, since the
+   * application can rely on the default.
    */
   List<Requirement> requirements(Limits now, MissingDefault onMissing) {
     return spends.stream()
@@ -381,7 +381,7 @@ public final class Rule {
     /**
      * Adds a limit that the application declares, and whose quota the application supplies; see
      * {@link #limit(String, Function, VaryBy...)}. If the current limits do not contain the added
-     * limit, the function must not return null.
+     * limit, the function for the quota must not return null.
      *
      * @param name the limit
      * @param quota see {@link #limit(String, Function, VaryBy...)}
@@ -569,7 +569,7 @@ public final class Rule {
 
     /**
      * Estimates the cost of a request, for costs that are known only afterwards, such as the tokens
-     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimate. A
+     * of a language model. Replaces {@link #cost(long)}. The filter reserves the estimated cost. A
      * handler sets the true cost, which the filter charges in place of the estimate when the whole
      * response is sent. If the handler sets no cost, the estimate stays charged. If the true cost
      * exceeds the tokens in the bucket, all tokens of the bucket are charged, and the rest becomes
@@ -607,8 +607,8 @@ public final class Rule {
 
     /**
      * Counts all outcomes except some: the cost is spent at once, and given back only if the
-     * response has one of the given statuses. This method is stricter than {@link #countOnly}, and
-     * replaces its statuses: an unexpected status is counted.
+     * response has one of the given statuses. This method is stricter than {@link #countOnly},
+     * since an unexpected status is counted, and replaces the statuses given to {@link #countOnly}.
      *
      * @param statuses the statuses that do not count, for example 200 and 204
      * @return this builder

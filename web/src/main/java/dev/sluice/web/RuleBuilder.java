@@ -57,8 +57,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
   /**
    * Sets the rules that are a part of the limits, such as a rule book from a file, instead of
-   * single rules added with {@link #rule}. Rules in the limits were checked when the limits were
-   * loaded, and are replaced together with the limits.
+   * single rules added with {@link #rule}. Rules that are a part of the limits were checked when
+   * the limits were loaded, and are replaced together with the limits.
    *
    * @param all the rules
    * @return this builder

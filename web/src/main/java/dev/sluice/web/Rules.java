@@ -58,7 +58,10 @@ public final class Rules {
     return Batch.join(matchAsync(request, limits));
   }
 
-  /** Does the same as {@link #match} without waiting; every failure completes the future. */
+  /**
+   * Does the same as {@link #match} without waiting; every failure completes the future
+   * exceptionally.
+   */
   CompletableFuture<Match> matchAsync(WebRequest request, Limits limits) {
     try {
       return book == null

@@ -41,7 +41,10 @@ record Spend(
             quota == null ? "" : " (with quotas of the application)");
   }
 
-  /** Returns the catalogue's limit, or the declared one if the catalogue lacks it. */
+  /**
+   * Returns the limit in the catalogue; if the catalogue lacks the limit, the limit that the
+   * application declares.
+   */
   private LimitName name(Catalogue catalogue) {
     LimitName known = catalogue.find(limit);
     return known == null && declared != null ? declared : catalogue.get(limit);

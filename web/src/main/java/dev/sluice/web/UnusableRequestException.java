@@ -3,7 +3,7 @@ package dev.sluice.web;
 
 /**
  * Thrown if a request lacks a value that a rule needs, or has the value in a form that cannot be
- * used. The client receives a 400 with the message.
+ * used. The client receives a 400 with this exception's message.
  */
 public final class UnusableRequestException extends RuntimeException {
 

@@ -29,35 +29,37 @@ public final class WebPath {
   private WebPath() {}
 
   /**
-   * Returns every reading of a path by applications that drop parameters ({@code ;a=b}), as known
-   * containers and frameworks do. A reading has no percent escapes and no empty segments.
+   * Returns every interpretation of a path by applications that drop parameters ({@code ;a=b}), as
+   * known containers and frameworks do. A returned path has no percent escapes and no empty
+   * segments.
    *
-   * <p>An escaped slash ({@code %2F}) or a backslash is a part of a name in one reading, and
-   * separates two names in another reading. Segments {@code .} and {@code ..} are resolved in one
-   * reading, and kept in another reading. A path that begins with two slashes or backslashes also
-   * has readings without its first segment, which URL libraries treat as a host.
+   * <p>An escaped slash ({@code %2F}) or a backslash is a part of a name in one interpretation of a
+   * path, and separates two names in another interpretation. Segments {@code .} and {@code ..} are
+   * resolved in one interpretation of a path, and kept in another interpretation. A path that
+   * begins with two slashes or backslashes also has interpretations without its first segment,
+   * which URL libraries treat as a host.
    *
    * @param path the path as the client sent it, without the query
-   * @return at least one reading, nearly always one; a reading starts with a slash, and does not
-   *     end with a slash unless it is the root
-   * @throws UnusableRequestException if the path has readings that this method does not compute. A
-   *     path must not have both escaped slashes and backslashes. A path with escaped slashes or
-   *     backslashes must have no segment {@code .} or {@code ..}, and no escaped slash or backslash
-   *     in a parameter. All segments {@code .} and {@code ..} must be written in the same way:
-   *     plainly, escaped, or with parameters. The path must start with a slash, and have no
-   *     malformed escape, no control character, and no unescaped {@code #} or space
+   * @return at least one path, nearly always exactly one; each path starts with a slash, and does
+   *     not end with a slash unless the path is the root
+   * @throws UnusableRequestException if the path has interpretations that this method does not
+   *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
+   *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
+   *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
+   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
+   *     no malformed escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
   }
 
   /**
-   * Returns the readings of {@link #readings}, and the readings by applications that keep
-   * parameters ({@code ;a=b}) in the name. Use this method in a server that does not know which
-   * application handles the request.
+   * Returns the results of {@link #readings}, and the interpretations of the path by applications
+   * that keep parameters ({@code ;a=b}) in the name. Use this method in a server that does not know
+   * which application handles the request.
    *
    * @param path the path as the client sent it, without the query
-   * @return at least one reading
+   * @return at least one path
    * @throws UnusableRequestException see {@link #readings}
    */
   public static List<String> readingsOfAny(String path) {
@@ -101,7 +103,7 @@ public final class WebPath {
     return List.copyOf(readings);
   }
 
-  /** Whether the path has only one reading, as ASCII without special characters. */
+  /** Whether the path has only one interpretation, since it is ASCII without special characters. */
   private static boolean isPlain(String path) {
     char last = 0;
     for (int i = 0; i < path.length(); i++) {
@@ -138,13 +140,13 @@ public final class WebPath {
   }
 
   /**
-   * Returns the readings of a path by applications that decode the path in another charset than
-   * UTF-8. Some applications decode each run of escapes separately, others decode all bytes
-   * together. In the returned readings, an escaped slash separates segments.
+   * Returns the interpretations of a path by applications that decode the path in another charset
+   * than UTF-8. Some applications decode each run of consecutive escapes separately, others decode
+   * all bytes together. In the returned paths, an escaped slash separates segments.
    *
    * @param charset the charset of the escapes
    * @param path the path as the client sent it, without the query
-   * @return at least one reading
+   * @return at least one path
    */
   public static List<String> readingsIn(Charset charset, String path) {
     String plain = path.replaceAll(";[^/]*", "");
@@ -167,7 +169,10 @@ public final class WebPath {
     return first.startsWith("/") || first.startsWith("\\") || (first.isEmpty() && names.size() > 1);
   }
 
-  /** Throws if dot segments are written in several ways: some applications resolve only one. */
+  /**
+   * Throws if dot segments are written in several ways, since some applications resolve only the
+   * dot segments that are written in one of these ways.
+   */
   private static void requireOneWayOfDots(String path) {
     Set<String> ways = new HashSet<>();
     for (String segment : PathPattern.segments(path)) {

@@ -54,16 +54,16 @@ public interface WebRequest {
   /**
    * Returns the values of a header, one per line of the header, in order.
    *
-   * @param name the name, in any case
+   * @param name the name, in upper, lower or mixed case
    * @return the values; empty if the request lacks the header
    */
   List<String> headers(String name);
 
   /**
-   * Returns the names of all headers of the request. If an adapter cannot list the names, each
-   * header that a rule needs is looked up, which takes longer.
+   * Returns the names of all headers of the request. If an adapter cannot list the headers' names,
+   * each header that a rule needs is looked up, which takes longer.
    *
-   * @return the names, in any case; null if they cannot be listed
+   * @return the names, in upper, lower or mixed case; null if the names cannot be listed
    */
   default @Nullable Iterable<String> headerNames() {
     return null;

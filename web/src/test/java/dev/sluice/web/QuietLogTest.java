@@ -36,7 +36,9 @@ class QuietLogTest {
     log.failed("could not decide", new IllegalStateException("no"));
     log.shadowDenied(rule.where(), "PerKey");
 
-    assertThat(lines).last().isEqualTo("INFO PerKey would have denied (shadow rule on /a)");
+    assertThat(lines)
+        .last()
+        .isEqualTo("INFO PerKey would have denied a request (shadow rule on /a)");
   }
 
   private final class Lines implements Logger {

@@ -240,7 +240,7 @@ class RequestLimiterTest {
       assertThat(log.lines()).isEmpty();
       assertThat(way.admit(requests, get("/page")).refusal()).isNull();
       assertThat(log.lines())
-          .containsExactly("INFO PerKey would have denied (shadow rule on /page)");
+          .containsExactly("INFO PerKey would have denied a request (shadow rule on /page)");
     }
   }
 
@@ -261,9 +261,9 @@ class RequestLimiterTest {
       assertThat(way.admit(away, get("/page")).refusal()).isNull();
       assertThat(log.lines())
           .containsExactly(
-              "WARNING could not decide for the shadow rule on /page:"
+              "WARNING the limiter could not decide for the shadow rule on /page:"
                   + " the request lacks the header X-Key, which a limit needs",
-              "WARNING could not decide for the shadow rule on /page:"
+              "WARNING the limiter could not decide for the shadow rule on /page:"
                   + " the store is broken, as the test wants");
     }
   }

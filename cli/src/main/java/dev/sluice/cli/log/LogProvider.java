@@ -74,7 +74,10 @@ public final class LogProvider implements SLF4JServiceProvider {
 
     private static final long serialVersionUID = 1;
 
-    /** The lowest logged level by prefix of the logger's name; the longest matching prefix wins. */
+    /**
+     * A map from prefixes of loggers' names to the lowest level that is logged. The longest
+     * matching prefix wins.
+     */
     private static final Map<String, Level> LEAST =
         Map.of(
             "dev.sluice",
