@@ -47,7 +47,7 @@ final class WakeUp {
     this.after = after;
   }
 
-  /** Wakes all virtual threads, and a few other threads that continue the wake-up. */
+  /** Wakes all waiting virtual threads, and a few platform threads, which wake the others. */
   void begin() {
     for (Request request : requests) {
       request.wakeIfVirtual();

@@ -321,8 +321,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a reader of {@linkplain CompanionFile#sections sections} that can occur in any of the
-     * limit files. The sections have no file of their own.
+     * Adds a reader of {@linkplain CompanionFile#sections sections} that have no file of their own,
+     * but can occur in any of the limit files.
      *
      * @param reader reads the sections
      * @return this

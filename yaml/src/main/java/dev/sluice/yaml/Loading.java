@@ -159,7 +159,7 @@ final class Loading {
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
-  /** Returns a file that can have sections, read only once; null if it is not configured. */
+  /** Returns a file that can have sections, parsed only once; null for a file not configured. */
   private @Nullable Source source(
       @Nullable Path path, @Nullable FileContent content, String expected, String none) {
     return path == null || content == null

@@ -34,7 +34,7 @@ public interface SqlDialect {
   /**
    * Deletes the full buckets among the keys that follow a given key.
    *
-   * @param after the key after which the step begins
+   * @param after the key that precedes the keys to check
    * @param most how many keys to check
    */
   Cleaned clean(Connection connection, byte[] after, int most) throws SQLException;

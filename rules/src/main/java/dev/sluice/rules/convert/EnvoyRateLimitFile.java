@@ -314,7 +314,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /** Returns the quota; null for 0 requests, or if Sluice cannot express it. */
+    /** Returns the quota; null for 0 requests, or if Sluice cannot express the quota. */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
@@ -462,7 +462,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return value == null ? key : key + "_" + value;
     }
 
-    /** Returns the rank in the order of the search: 0 exact value, 1 pattern, 2 any value. */
+    /** Returns the descriptor's rank in a search: 0 exact value, 1 pattern, 2 any value. */
     int rank() {
       return value == null ? 2 : isPattern() ? 1 : 0;
     }
