@@ -67,7 +67,7 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  /** A call with the requests in it. */
+  /** A call to the server, and the requests that the call carries. */
   private record Asked(RemoteCall<?> call, List<Request> requests) {
 
     /** Prevents the call from being sent if all its callers have given up. */

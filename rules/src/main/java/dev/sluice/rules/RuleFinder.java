@@ -151,7 +151,7 @@ final class RuleFinder {
     private int size;
 
     /**
-     * Adds a rule at the end.
+     * Adds a rule after all others.
      *
      * @param keys the keys of the rule; empty for a rule that is tried for every key
      */

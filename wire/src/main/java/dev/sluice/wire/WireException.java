@@ -97,7 +97,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns whether all mistakes in the request are names of limits that do not exist.
    *
-   * @return false if any mistake is not an unknown limit
+   * @return false if at least one mistake is not the name of an unknown limit
    */
   public boolean unknownLimit() {
     return unknownLimit;

@@ -38,9 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireReader {
 
-  /**
-   * Stands for the name of a field that was skipped after a mistake. No field has an empty name.
-   */
+  /** The name of a field that was skipped after a mistake. No real field has an empty name. */
   private static final String UNREADABLE = "";
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");

@@ -87,7 +87,7 @@ public final class WireRequest {
   /**
    * Returns the time at which the request was recorded.
    *
-   * @return nanoseconds since 1970-01-01; null if the request is not part of a trace
+   * @return the nanoseconds since 1970-01-01; null if the request is not part of a trace
    */
   public @Nullable Long at() {
     return at;

@@ -308,7 +308,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits are rejected: a required default is missing, or all defaults. */
+  /** Returns why valid limits are rejected: a required default or every default is missing. */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());

@@ -168,8 +168,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. Receives a list or the root before the node's content is read,
-   *     so that the content before a syntax error is kept
+   * @param taker receives the node. The reader passes a list or the root to the taker before
+   *     reading its content, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();

@@ -205,7 +205,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
   }
 
-  /** Checks a new connection. Throws if the database cannot hold the buckets of this store. */
+  /** Checks a new connection: throws if the database cannot hold the buckets of this store. */
   private void look(Connection connection) throws SQLException {
     String why = dialect.refusal(connection);
     refusal = why;

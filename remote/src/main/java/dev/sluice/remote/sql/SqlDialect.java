@@ -22,7 +22,7 @@ public interface SqlDialect {
    */
   SqlCall call(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches);
 
-  /** Explains a failed call. */
+  /** Explains why a call failed. */
   SqlFault fault(@Nullable Throwable failure);
 
   /**

@@ -69,7 +69,7 @@ final class DomainWriter {
   /**
    * Makes a writer.
    *
-   * @param shared the names of rates that occur in more than one domain
+   * @param shared the names of rate limits that occur in more than one domain
    */
   private DomainWriter(Domain domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;

@@ -446,7 +446,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
      * @param named the place of the name; null if the limit has no name
      * @param quota the quota; null if the limit denies or admits everything
      * @param isNothing whether the limit denies everything (0 requests)
-     * @param replaces the names of rates that are not charged for other descriptors
+     * @param replaces the names of rate limits that are not charged for other descriptors
      */
     record Rate(
         String name,
