@@ -95,7 +95,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Reads a bucket that no client uses, so that classes are not loaded during a caller's time-out.
-   * Uses the same code as a caller's call, but hides the call from the observer.
+   * The read uses the code of a caller's call, but the observer does not see the read.
    */
   public void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
@@ -147,7 +147,7 @@ public final class RemoteStore implements BucketStore {
 
   private CompletableFuture<String> handOver() {
     CompletableFuture<String> done = new CompletableFuture<>();
-    callbacks.run(() -> done.complete("on a thread for callers"));
+    callbacks.run(() -> done.complete("this task ran on a thread for callers"));
     return done;
   }
 

@@ -40,7 +40,8 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns a pattern in which each star matches any text. A backslash has no special meaning.
+   * Returns a pattern in which each star matches any text. In the text, a backslash has no special
+   * meaning.
    *
    * @param value the pattern as text, such as {@code api/*}
    * @return the parsed pattern

@@ -298,7 +298,7 @@ public final class Problems {
   /**
    * Returns whether a mistake was added.
    *
-   * @return true after at least one mistake; false if there are only warnings or no problems
+   * @return true if there is at least one mistake; false if there are only warnings or no problems
    */
   public boolean mistaken() {
     return mistaken;

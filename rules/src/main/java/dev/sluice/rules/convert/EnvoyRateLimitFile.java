@@ -502,7 +502,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return System.identityHashCode(this);
     }
 
-    /** Whether this branch or a branch below it has a limit or is unlimited. */
+    /** Whether this descriptor or a descriptor below it has a limit or is unlimited. */
     boolean decides() {
       return rate != null || below.stream().anyMatch(Branch::decides);
     }
