@@ -35,9 +35,9 @@ public interface CompanionFile<T> {
   }
 
   /**
-   * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<:
-   * *name}) are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that
-   * an alias repeats are reported at the anchor.
+   * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<})
+   * are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that an alias
+   * repeats are reported at the anchor.
    *
    * @return the default, false, if anchors and aliases are mistakes, as in Sluice's own files
    */

@@ -347,7 +347,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     }
   }
 
-  /** Parses a list of limit names, each written as {@code {name: X}}. */
+  /** Parses a list of limit names, each in a map with the field {@code name}. */
   private static List<String> replaces(@Nullable Node node, Problems problems) {
     List<String> names = new ArrayList<>();
     Node.Sequence list = Values.list(node, "a list of limits, each {name: …}", problems);
