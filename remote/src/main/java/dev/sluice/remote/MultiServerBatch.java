@@ -35,8 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * One batch over the queues of several servers. Used once; no two threads use the batch at the same
- * time.
+ * One batch over the queues of several servers. The batch is used once, by one thread at a time.
  */
 final class MultiServerBatch {
 

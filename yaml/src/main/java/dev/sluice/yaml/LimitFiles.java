@@ -335,7 +335,7 @@ public final class LimitFiles {
 
     /**
      * Adds files that are not YAML. The files are loaded together with the limits, like a
-     * {@linkplain #companion companion}.
+     * {@linkplain #companion companion file}.
      *
      * @param files the files and their reader; at most one reader for each type of value
      * @return this
