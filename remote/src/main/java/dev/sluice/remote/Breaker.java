@@ -20,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  * <p>After several failed calls in a row, the server is marked down: calls fail at once, without
  * waiting for a time-out. While the server is marked down, the breaker sends one probe at a time.
  * The first probe with a response marks the server up. If the first call after a successful probe
- * fails, the server is marked down again at once. Each change is logged in one line.
+ * fails, the server is marked down again at once. Each change between up and down is logged in one
+ * line.
  *
  * <p>A server is marked down only while a probe is scheduled or in flight. If no probe can be
  * scheduled, for lack of memory, the server is marked up. Thread-safe; no method blocks.

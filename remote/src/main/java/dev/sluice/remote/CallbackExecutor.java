@@ -9,9 +9,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * An executor for callers' code that is chained to a store's results. Runs the callers' code in the
- * order of the results, on threads that are allowed to block. If the threads are blocked, starts
- * more threads, so that the code of one caller does not delay the results of other callers.
- * Thread-safe; never blocks.
+ * order of the results, on threads that are allowed to block. If the executor's threads are
+ * blocked, starts more threads, so that the code of one caller does not delay the results of other
+ * callers. Thread-safe; never blocks.
  */
 public final class CallbackExecutor {
 

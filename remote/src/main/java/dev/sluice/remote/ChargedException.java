@@ -28,7 +28,7 @@ public class ChargedException extends StoreException {
     this.charged = charged;
   }
 
-  /** Returns the message without the outcome. */
+  /** Returns what failed: the message without the outcome of the charge. */
   final String what() {
     return what;
   }

@@ -23,7 +23,7 @@ public interface Endpoint {
   RemoteCall<?> call(List<byte[]> keys, List<List<Charge>> batches);
 
   /**
-   * Explains a failed call.
+   * Explains why a call failed.
    *
    * @param failure the failure; null if the call ended without a response
    */

@@ -6,8 +6,8 @@ import java.lang.System.Logger.Level;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /**
- * An observer that protects the store from a faulty observer. No method throws: a missing class,
- * for example, must not stop time-outs. The first exception or Error is logged. Events of the
+ * An observer that protects the store from a faulty observer. No method throws: an error such as a
+ * missing class must not stop time-outs. The first exception or Error is logged. Events of the
  * time-out thread are reported on another thread, which the observer is allowed to block. Each
  * method has its own catch block, since a lambda for a shared method would need memory, and the
  * heap can be full.

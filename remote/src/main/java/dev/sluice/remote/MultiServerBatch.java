@@ -35,8 +35,7 @@ import org.jspecify.annotations.Nullable;
  */
 
 /**
- * One batch over the queues of several servers. Used once; no two threads use the batch at the same
- * time.
+ * One batch over the queues of several servers. The batch is used once, by one thread at a time.
  */
 final class MultiServerBatch {
 
@@ -146,7 +145,7 @@ final class MultiServerBatch {
     return CompletableFuture.allOf(settled, verdict);
   }
 
-  /** Drops the batch's unsent parts after the caller gave up. Tokens of sent parts are refunded. */
+  /** Drops a batch's unsent parts after the caller gave up; tokens of sent parts are refunded. */
   private void withdraw(@Nullable Throwable failure) {
     if (failure != null) {
       parts.forEach(part -> part.answer.withdraw());
@@ -170,8 +169,8 @@ final class MultiServerBatch {
   }
 
   /**
-   * Completes the batch, or refunds its tokens. Passes every exception to the caller; after an
-   * exception, tokens not yet refunded stay spent.
+   * Completes the batch, or refunds its tokens if a part was denied or failed. Passes every
+   * exception to the caller; after an exception, tokens not yet refunded stay spent.
    */
   private void settleOrFail(@Nullable Throwable failure) {
     try {
@@ -204,8 +203,9 @@ final class MultiServerBatch {
   }
 
   /**
-   * Returns the failure to report. If a part of the batch took or possibly took tokens, the failure
-   * reports an unknown outcome, since the refund of these tokens can be late or fail.
+   * Returns the failure that the caller receives. If a part of the batch took or possibly took
+   * tokens, the failure reports an unknown outcome, since the refund of these tokens can be late or
+   * fail.
    */
   private Throwable told(Throwable failure) {
     Throwable told = failure;

@@ -56,7 +56,7 @@ public final class RemoteStore implements BucketStore {
    * Creates a store.
    *
    * @param name the store's address without a password, for messages
-   * @param release a task that runs after the store and its servers were closed
+   * @param release a task that runs after the store and its connections were closed
    */
   public RemoteStore(String name, Topology topology, StoreContext context, Runnable release) {
     this.name = name;
@@ -95,7 +95,7 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Reads a bucket that no client uses, so that classes are not loaded during a caller's time-out.
-   * Uses the same code as a caller's call, but hides the call from the observer.
+   * The read uses the code of a caller's call, but the observer does not see the read.
    */
   public void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
@@ -115,9 +115,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Makes calls to a server that never responds, so that the classes that a time-out needs are
-   * loaded before an outage. Without the rehearsal, all callers would wait at the first outage
-   * until the time-out thread had loaded its classes. The observer does not see the rehearsal's
-   * calls.
+   * loaded before an outage. Without this warm-up, all callers would wait at the first outage until
+   * the time-out thread had loaded its classes. The observer does not see the warm-up's calls.
    */
   public void rehearseTimeOuts() {
     long nanos = REHEARSED_NANOS;
@@ -148,7 +147,7 @@ public final class RemoteStore implements BucketStore {
 
   private CompletableFuture<String> handOver() {
     CompletableFuture<String> done = new CompletableFuture<>();
-    callbacks.run(() -> done.complete("on a thread for callers"));
+    callbacks.run(() -> done.complete("this task ran on a thread for callers"));
     return done;
   }
 
@@ -408,8 +407,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Sends a batch over several servers. Before a part of the batch is sent, remembered denials and
-   * servers that are marked down are checked. A part sent unchecked could take tokens that are
-   * refunded later, and other callers would lack these tokens until the refund.
+   * servers that are marked down are checked. A part of the batch that is sent unchecked could take
+   * tokens that are refunded later, and other callers would lack these tokens until the refund.
    */
   private CompletableFuture<List<Reading>> spread(
       List<RequestQueue> queues,

@@ -201,7 +201,7 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The requests have failed, or their deadline ends them. The next drain continues the work.
+        // The call's requests have failed or will time out. The next drain() sends other requests.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -266,7 +266,7 @@ public final class RequestQueue {
    * Takes from the queue the requests that can share the next call.
    *
    * @param requests receives the requests
-   * @return the number of charges of these requests
+   * @return the number of charges of the requests taken
    */
   private int take(List<Request> requests) {
     int charges = 0;
@@ -279,7 +279,7 @@ public final class RequestQueue {
       if (isFull || !mayLeave(next)) {
         break;
       }
-      // The request joins the call before it leaves the queue, so that an exception cannot lose it.
+      // A request joins a call before it leaves the queue, so that no exception loses the request.
       requests.add(next);
       if (!waiting.remove(next)) {
         requests.remove(requests.size() - 1);

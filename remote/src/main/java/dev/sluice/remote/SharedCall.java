@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * sweep finds the requests even after an exception.
  *
  * <p>While its connection is being opened, a call occupies its slot even if all its callers have
- * given up. As a result, the breaker learns whether a connection can be opened, and at most one
- * call per slot waits for a connection. Thread-safe; no method blocks.
+ * given up. The breaker thus learns whether a connection can be opened, and at most one call per
+ * slot waits for a connection. Thread-safe; no method blocks.
  */
 final class SharedCall {
 
@@ -67,7 +67,7 @@ final class SharedCall {
     this.charges = charges;
   }
 
-  /** A call with the requests in it. */
+  /** A call to the server, and the requests that the call carries. */
   private record Asked(RemoteCall<?> call, List<Request> requests) {
 
     /** Prevents the call from being sent if all its callers have given up. */
@@ -124,7 +124,7 @@ final class SharedCall {
     queue.drain();
   }
 
-  /** Frees the call's slot if all requests are done. The sweep ends unfinished requests. */
+  /** Frees the call's slot if all requests are done. The timer's sweep ends unfinished requests. */
   private void free() {
     for (Request request : requests) {
       if (!request.isDone()) {
@@ -293,7 +293,7 @@ final class SharedCall {
     }
   }
 
-  /** Prevents calls whose callers have all given up from being sent. */
+  /** If all callers of an unsent call have given up, the call is never sent. */
   void keepWhatIsLeft() {
     underWay.forEach(Asked::keepIfLeft);
   }
@@ -374,7 +374,7 @@ final class SharedCall {
       return;
     }
     boolean wasThere = result == Result.TIMED_OUT && refusedForAKey;
-    // If the cluster slot has moved to another server, the server of the failed call is unknown.
+    // If the cluster slot has moved to another server, it is unknown which server the call reached.
     if (server.breaker() == breaker) {
       if (outage == null || wasThere) {
         breaker.answered();

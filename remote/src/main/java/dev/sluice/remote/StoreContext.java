@@ -116,14 +116,14 @@ public final class StoreContext {
   }
 
   /**
-   * Returns the key of a bucket that no client uses. Keys with different numbers can be on
+   * Returns the key of a bucket that no client uses. Keys made from different numbers can be on
    * different servers.
    */
   public byte[] probeKey(int number) {
     return key(NOBODYS + number);
   }
 
-  /** Returns a check of a bucket that no client uses. */
+  /** Returns a charge that only reads a bucket that no client uses. */
   public Charge nobodys() {
     return new Charge(NOBODYS, Effect.Op.CHECK, 1, 1, Effect.NO_END);
   }

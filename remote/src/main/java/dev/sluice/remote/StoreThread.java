@@ -4,7 +4,7 @@ package dev.sluice.remote;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.atomic.AtomicInteger;
 
-/** Marks a thread of a store, which delivers responses and so must never wait for a response. */
+/** Marks a thread that delivers a store's responses, and so must never wait for a response. */
 public interface StoreThread {
 
   /**

@@ -19,7 +19,7 @@ public interface Timing {
   /**
    * Returns the time of a clock that never steps, for deadlines.
    *
-   * @return nanoseconds since an unspecified instant, as {@link System#nanoTime}
+   * @return the nanoseconds since an unspecified instant, as {@link System#nanoTime}
    */
   long nanoTime();
 

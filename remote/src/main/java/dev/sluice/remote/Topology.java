@@ -12,12 +12,12 @@ public interface Topology extends AutoCloseable {
   /** Returns the queue of a key; all keys of a script call share one queue. */
   RequestQueue queueOf(byte[] key);
 
-  /** Pings every server. Fails if one of the servers does not respond. */
+  /** Pings every server. The stage fails if one of the servers does not respond. */
   CompletionStage<Void> ping();
 
   /**
-   * Connects to every server and runs the script on each server once. Fails if one of the servers
-   * fails.
+   * Connects to every server and runs the script on each server once. The stage fails if one of the
+   * servers fails.
    */
   CompletionStage<?> probe();
 

@@ -47,7 +47,7 @@ final class WakeUp {
     this.after = after;
   }
 
-  /** Wakes all virtual threads, and a few other threads that continue the wake-up. */
+  /** Wakes all waiting virtual threads, and a few platform threads, which wake the others. */
   void begin() {
     for (Request request : requests) {
       request.wakeIfVirtual();
@@ -55,7 +55,7 @@ final class WakeUp {
     go();
   }
 
-  /** Wakes a few threads that continue the wake-up. */
+  /** Wakes a few callers, whose threads wake the other callers. */
   void go() {
     for (int woken = 0; woken < AT_A_TIME; ) {
       int i = next.getAndIncrement();

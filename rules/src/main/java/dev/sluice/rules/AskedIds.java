@@ -38,13 +38,13 @@ final class AskedIds {
   }
 
   /**
-   * Returns a warning if no rule can produce an id. The warning names the most similar id that a
-   * rule can produce.
+   * Returns a warning if no rule can produce the id of an override or a penalty. The warning names
+   * the most similar id that a rule can produce.
    *
    * @param format the id format of the limit, or the id format of the limit's overrides
    * @param id the id in canonical form
-   * @return null if a rule can produce the id, if no rule names the limit, or if more than {@link
-   *     #MOST_TEMPLATES} rules name the limit
+   * @return the warning; null if a rule can produce the id, if no rule names the limit, or if more
+   *     than {@link #MOST_TEMPLATES} rules name the limit
    */
   @Nullable String doubt(LimitName name, IdFormat format, String id) {
     List<Asking> asking = byLimit.getOrDefault(name.name(), List.of());

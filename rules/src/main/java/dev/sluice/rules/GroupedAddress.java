@@ -30,8 +30,8 @@ public final class GroupedAddress {
    *
    * @param key the entry's key
    * @param format the format of the id, or of the part of the id, that contains the value
-   * @return true to group the value; false if the format does not accept a single address, such as
-   *     a format for ranges
+   * @return true if the value is to be grouped; false if the format does not accept a single
+   *     address, such as a format for ranges
    */
   public static boolean isIn(String key, IdFormat format) {
     return format.equals(IdFormat.ipAddress()) || (KEYS.contains(key) && takesAddresses(format));

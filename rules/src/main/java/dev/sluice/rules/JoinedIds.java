@@ -10,14 +10,14 @@ import java.util.stream.Collectors;
  */
 public final class JoinedIds {
 
-  /** The id for an empty value. All requests with an empty value share the bucket of this id. */
+  /** The id for an empty value: all requests without a value share one bucket. */
   public static final String EVERYBODY = "*";
 
   private JoinedIds() {}
 
   /**
    * Returns values joined with ":". Inside a value, ":" is written as {@code %3A} and "%" as {@code
-   * %25}. A single value stays unchanged.
+   * %25}. The id of a single value is the value itself.
    *
    * @param values the values, in order
    * @return the id; empty for an empty list
@@ -29,8 +29,8 @@ public final class JoinedIds {
   }
 
   /**
-   * Returns the id of a single value. The empty value becomes {@link #EVERYBODY}. A value of only
-   * stars gets one more star, so that the value differs from {@link #EVERYBODY}.
+   * Returns the id of a single value. An empty value becomes the id {@link #EVERYBODY}. A value of
+   * only stars gets one more star, so that the value differs from {@link #EVERYBODY}.
    *
    * @param value the value; empty if the request has no value
    * @return the id, not empty
@@ -43,7 +43,7 @@ public final class JoinedIds {
     return value.chars().allMatch(c -> c == '*');
   }
 
-  /** Returns the value from which {@link #ofOne} makes an id. */
+  /** Returns the value from which {@link #ofOne} makes the given id. */
   static String oneOf(String id) {
     return !id.isEmpty() && isStars(id) ? id.substring(1) : id;
   }

@@ -90,7 +90,7 @@ final class LimitReferences {
    * these rules would forgive the debt.
    *
    * @param found the text of the rule that needs a debt, for the message
-   * @param otherwise an alternative for the rule if the limit cannot have a debt, for the message
+   * @param otherwise an alternative that the message suggests if the limit cannot have a debt
    */
   void requireDebt(Node node, LimitName name, String found, String otherwise) {
     if (!known || limits.debtOf(name) > 0) {

@@ -36,7 +36,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Replacements {
 
-  /** The most cycles that are reported; further cycles probably have the same cause. */
+  /** How many cycles are reported at most; further cycles probably have the same cause. */
   private static final int MOST_TOLD = 20;
 
   private record Rule(
@@ -76,8 +76,8 @@ public final class Replacements {
   }
 
   /**
-   * Reports each rule that replaces one of its own limits, and each cycle with the lines of its
-   * rules.
+   * Reports each rule that replaces one of its own limits, and each cycle of limits that replace
+   * each other, with the lines of the rules.
    *
    * @param problems receives the mistakes
    */

@@ -52,10 +52,10 @@ record RequestRule(
   /** A request that matches the rule, with the values of the path variables. */
   record Context(RequestFacts facts, Map<String, String> variables) {}
 
-  /** A context if the rule matches, otherwise the reason for the mismatch. */
+  /** The context of a request that the rule matches, or the reason why it does not match. */
   record Result(@Nullable Context context, Supplier<String> mismatch) {
 
-    /** Returns a mismatch; only explanations need its text. */
+    /** Returns a mismatch, whose text is computed only for explanations. */
     static Result no(Supplier<String> mismatch) {
       return new Result(null, mismatch);
     }
@@ -183,7 +183,7 @@ record RequestRule(
    * {@inheritDoc}
    *
    * <p>Each value of the other rule must be covered by a single value of this rule. The method does
-   * not detect that several values of this rule cover a value together.
+   * not detect that several values of this rule cover a value of the other rule together.
    */
   @Override
   public boolean covers(AnyRule rule) {

@@ -32,7 +32,7 @@ public final class RequestTemplate {
    * @param others defines further placeholders: maps the text between braces to the source of a
    *     value; returns null for a placeholder of rule books
    * @return the parsed template
-   * @throws IllegalArgumentException if the text does not fit the format, or the text has an
+   * @throws IllegalArgumentException if the text does not fit the format of the ids, or has an
    *     unknown placeholder
    */
   public static RequestTemplate parse(

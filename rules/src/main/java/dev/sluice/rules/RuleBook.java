@@ -133,7 +133,7 @@ public final class RuleBook implements RequestRules {
    * Returns the limits that rules name, for the metric of missing defaults. Missing defaults were
    * already reported when the book was read.
    *
-   * @return one {@link Requirement} for each limit, which allows a missing default
+   * @return the limits, each as a {@link Requirement} that allows a missing default
    */
   public List<Requirement> requirements() {
     return requirements;
@@ -142,7 +142,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the name of the book's file.
    *
-   * @return the name that the caller gave; empty for a book without rules
+   * @return the file name that the caller gave; empty for a book without rules
    */
   public String file() {
     return file;
@@ -151,7 +151,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the number of rules.
    *
-   * @return 0 for a book without a file
+   * @return the number of rules; 0 for a book without a file
    */
   public int size() {
     return rules.size();
@@ -169,7 +169,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns the rules for requests, in order.
    *
-   * @return one form for each rule for requests; empty if all rules are for descriptors
+   * @return a summary of each rule for requests; empty if all rules are for descriptors
    */
   public List<RequestForm> requestRules() {
     return rules.stream()
@@ -181,7 +181,7 @@ public final class RuleBook implements RequestRules {
   /**
    * Returns all rules, in order.
    *
-   * @return one form for each rule
+   * @return a description of each rule
    */
   public List<RuleForm> forms() {
     return rules.stream()
@@ -194,11 +194,11 @@ public final class RuleBook implements RequestRules {
   }
 
   /**
-   * Returns whether only rules apply to a domain. If the domain is in {@code rulesOnly}, a
-   * descriptor that no rule matches is not treated as the name of a limit.
+   * Returns whether only rules limit the descriptors of a domain. If the domain is in {@code
+   * rulesOnly}, a descriptor that no rule matches is not treated as the name of a limit.
    *
    * @param domain the descriptor's domain
-   * @return false unless the book lists the domain in {@code rulesOnly}
+   * @return whether the book lists the domain in {@code rulesOnly}
    */
   public boolean isRulesOnly(String domain) {
     return rulesOnly.contains(domain);
@@ -242,8 +242,8 @@ public final class RuleBook implements RequestRules {
 
   /**
    * Finds the rule for each way in which the application can interpret a request. The request is
-   * charged for all rules found, and is denied if one of them denies. Rules match the host that the
-   * client sent.
+   * charged for the rules of all interpretations, and is denied if one of these rules denies the
+   * request. Rules match the host that the client sent.
    *
    * @param request the request
    * @param client how the client's address is found

@@ -38,7 +38,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
   static final List<String> SECTIONS =
       Stream.concat(Stream.of(RULES_ONLY, RULES), RuleReader.COMPARING.stream()).toList();
 
-  /** The largest number of rule comparisons in a search for warnings, which take about a second. */
+  /** The largest number of rule comparisons in a search for warnings; that many take about 1 s. */
   private static final int MOST_COMPARED = 5_000_000;
 
   private final MissingDefault onMissing;

@@ -70,8 +70,8 @@ final class RuleFinder {
    */
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
-      // A rule that covers this rule is indexed under all first segments of this rule, or is tried
-      // for every segment. So a search under any single first segment finds the covering rule.
+      // A covering rule is indexed under every first segment of the covered rule, or is tried for
+      // every segment. A search for only one first segment therefore finds every covering rule.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)
@@ -151,7 +151,7 @@ final class RuleFinder {
     private int size;
 
     /**
-     * Adds a rule at the end.
+     * Adds a rule after all others.
      *
      * @param keys the keys of the rule; empty for a rule that is tried for every key
      */

@@ -32,7 +32,7 @@ public record RuleMatch(
 
   /** What a rule does with a request or descriptor that it matches. */
   public enum Verdict {
-    /** The rule's limits decide. */
+    /** The rule's limits decide whether the request is admitted. */
     CHARGES,
     /** The request is admitted, and nothing is charged. */
     UNLIMITED,
@@ -44,7 +44,7 @@ public record RuleMatch(
    * Makes a match.
    *
    * @param line where the rule starts in the file, from 1
-   * @param verdict whether the rule's limits decide, or the rule itself
+   * @param verdict whether the rule's limits decide on the request, or the rule itself
    * @param charges the charges in the order of the rule; copied
    * @param replaces the names of limits that are not charged for other descriptors; copied
    */
@@ -221,8 +221,8 @@ public record RuleMatch(
    * The charges of a rule, before the rule is applied to a descriptor or a request.
    *
    * @param line where the rule starts in the file, from 1
-   * @param verdict whether the rule's limits decide
-   * @param limits the limits, in order
+   * @param verdict whether the rule's limits decide on a request, or the rule itself
+   * @param limits the limits that the rule charges, in order
    * @param <C> the source of ids and costs
    */
   record RuleCharging<C>(int line, Verdict verdict, List<Charged<C>> limits) {
@@ -242,7 +242,7 @@ public record RuleMatch(
     /**
      * A limit of a rule, with the id template and the cost.
      *
-     * @param by the template of the request id; null if the rule reserves nothing
+     * @param by the template of the request id; null if the rule reserves no tokens
      */
     record Charged<C>(
         String limit,

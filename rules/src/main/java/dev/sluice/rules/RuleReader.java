@@ -287,7 +287,7 @@ final class RuleReader {
     }
   }
 
-  /** Parses a rule's effect: {@code unlimited}, {@code deny}, {@code unmatched}, or limits. */
+  /** Parses a rule's limits, or its field {@code unlimited}, {@code deny} or {@code unmatched}. */
   private <C> RuleCharging<C> charging(Fields fields, ChargeReader<C> reader) {
     int line = fields.owner().line();
     if (isAlone(fields, "unlimited")) {

@@ -30,11 +30,11 @@ final class Template<C> {
   /**
    * A placeholder that takes a value from a context.
    *
-   * @param <C> the type of the context
+   * @param <C> the type from which the value is taken
    */
   interface Source<C> {
 
-    /** Returns the value; null if the limit is to be skipped. */
+    /** Returns the placeholder's value; null if the template's limit is to be skipped. */
     @Nullable String value(C context);
 
     /** Returns an example value to check the template with; null if none is known. */
@@ -47,7 +47,7 @@ final class Template<C> {
       return this;
     }
 
-    /** Returns the value as templates write it, such as a range; null for an unusable value. */
+    /** Returns a value as the placeholder writes it in ids, such as a range; null if unusable. */
     default @Nullable String nearest(String value) {
       return value;
     }
@@ -259,7 +259,7 @@ final class Template<C> {
     return Pattern.compile(form.toString(), Pattern.DOTALL);
   }
 
-  /** Returns the text of an id part with each value as the template would write it. */
+  /** Returns the text of an id part, with each value changed to what the template would write. */
   private static <C> @Nullable String nearest(List<Piece<C>> part, Pattern form, String given) {
     boolean several = hasSeveral(part);
     Matcher values = form.matcher(given);

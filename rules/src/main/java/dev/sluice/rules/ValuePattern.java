@@ -17,7 +17,7 @@ public record ValuePattern(List<String> pieces) {
   /** The pattern that matches all values. */
   public static final ValuePattern ANY = new ValuePattern(List.of("", ""));
 
-  /** A character that occurs in no pattern. Only a star matches this character. */
+  /** A character that occurs in no pattern, so that only a pattern's star matches it. */
   private static final String FRESH = "\uffff";
 
   /**
@@ -40,7 +40,8 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns a pattern in which each star matches any text. A backslash has no special meaning.
+   * Returns a pattern in which each star matches any text. In the text, a backslash has no special
+   * meaning.
    *
    * @param value the pattern as text, such as {@code api/*}
    * @return the parsed pattern
@@ -73,7 +74,7 @@ public record ValuePattern(List<String> pieces) {
   /**
    * Returns whether the pattern has a star.
    *
-   * @return false for a literal value
+   * @return false if the pattern is a literal value
    */
   public boolean isOpen() {
     return pieces.size() > 1;

@@ -15,8 +15,8 @@ import java.util.Optional;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Writes decisions and quotas as JSON. A method that writes blocks while the output of its {@code
- * JsonGenerator} blocks.
+ * Writes decisions and quotas as JSON. Each method that writes JSON blocks while the output of its
+ * {@code JsonGenerator} blocks.
  */
 public final class DecisionWriter {
 

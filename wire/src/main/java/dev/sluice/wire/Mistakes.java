@@ -53,7 +53,7 @@ public final class Mistakes {
    * @param <T> the value's type
    * @param value reads the value; throws {@link WireException} if the value is wrong
    * @param otherwise the result if the value is wrong
-   * @return the value, or {@code otherwise}
+   * @return the value; {@code otherwise} if the value is wrong
    */
   public <T> T read(Supplier<T> value, T otherwise) {
     try {

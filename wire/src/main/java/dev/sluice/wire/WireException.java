@@ -17,8 +17,8 @@ public final class WireException extends IllegalArgumentException {
   private final boolean unknownLimit;
 
   /**
-   * Creates an exception with at least one mistake. The count includes mistakes that are not in the
-   * list.
+   * Creates an exception with at least one mistake; {@code count} includes mistakes that the list
+   * leaves out.
    */
   WireException(List<Mistake> mistakes, int count, boolean unknownLimit) {
     super(mistakes.get(0).message());
@@ -97,7 +97,7 @@ public final class WireException extends IllegalArgumentException {
   /**
    * Returns whether all mistakes in the request are names of limits that do not exist.
    *
-   * @return false if the request has a mistake of another kind
+   * @return false if at least one mistake is not the name of an unknown limit
    */
   public boolean unknownLimit() {
     return unknownLimit;

@@ -38,9 +38,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WireReader {
 
-  /**
-   * Replaces the name of a field that was skipped after a mistake. Real fields have no empty name.
-   */
+  /** The name of a field that was skipped after a mistake. No real field has an empty name. */
   private static final String UNREADABLE = "";
 
   private static final List<String> TRANSACTION_FIELDS = List.of("limit", "id", "cost", "kind");
@@ -178,7 +176,7 @@ public final class WireReader {
       }
     }
     if (costs == null) {
-      mistakes.add(COSTS, "missing, expected an object with a cost for each limit");
+      mistakes.add(COSTS, "the costs are missing, expected an object with a cost for each limit");
       costs = NO_COSTS;
     }
     return allowsZero ? costs.allowZero() : costs;
@@ -458,7 +456,7 @@ public final class WireReader {
       return parser.getLongValue();
     }
 
-    /** Returns true or false. If the value is not a boolean, adds a mistake and returns false. */
+    /** Returns a boolean value. If the value is not a boolean, adds a mistake and returns false. */
     static boolean truth(JsonParser parser, String path, Mistakes mistakes) throws IOException {
       if (!parser.currentToken().isBoolean()) {
         mistakes.add(path, "found %s, expected true or false".formatted(found(parser)));
@@ -468,7 +466,7 @@ public final class WireReader {
       return parser.getBooleanValue();
     }
 
-    /** Describes the value for a message. */
+    /** Describes the JSON value at the parser's position, for a message. */
     static String found(JsonParser parser) throws IOException {
       return switch (parser.currentToken()) {
         case START_OBJECT -> "an object";

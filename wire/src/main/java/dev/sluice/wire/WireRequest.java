@@ -87,7 +87,7 @@ public final class WireRequest {
   /**
    * Returns the time at which the request was recorded.
    *
-   * @return nanoseconds since 1970-01-01; null if the request is not part of a trace
+   * @return the nanoseconds since 1970-01-01; null if the request is not part of a trace
    */
   public @Nullable Long at() {
     return at;
@@ -141,7 +141,7 @@ public final class WireRequest {
   /**
    * Returns whether the request is a batch, which is admitted or denied as a whole.
    *
-   * @return false for a single transaction
+   * @return false if the request is a single transaction
    */
   public boolean isBatch() {
     return batch != null;
@@ -217,7 +217,7 @@ public final class WireRequest {
     } else if (most() < 1) {
       mistakes.add(
           "cost",
-          "%s, expected the most tokens to spend, 1 or more"
+          "%s, expected the largest number of tokens to spend, 1 or more"
               .formatted(single.cost() == null ? "the cost is missing" : "found " + most()));
     }
     WireTransaction withoutCost = new WireTransaction(single.limit(), single.id(), null, null);

@@ -35,11 +35,11 @@ public interface CompanionFile<T> {
   }
 
   /**
-   * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<:
-   * *name}) are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that
-   * an alias repeats are reported at the anchor.
+   * Returns whether anchors ({@code &name}), aliases ({@code *name}) and merged maps ({@code <<})
+   * are allowed in the file, as in files of envoyproxy/ratelimit. Mistakes in a value that an alias
+   * repeats are reported at the anchor.
    *
-   * @return false, the default, if anchors and aliases are mistakes, as in Sluice's own files
+   * @return the default, false, if anchors and aliases are mistakes, as in Sluice's own files
    */
   default boolean hasAliases() {
     return false;
@@ -84,7 +84,7 @@ public interface CompanionFile<T> {
    * Returns the limits with the content added, for {@link Limits#companion}. An implementation can
    * also merge this content with the content of other files, or change the limits.
    *
-   * @param limits the limits of the same load
+   * @param limits the limits that were loaded together with the file
    * @param read the content that {@link #read} returned
    * @return the new limits
    */

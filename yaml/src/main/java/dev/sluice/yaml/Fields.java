@@ -64,7 +64,7 @@ public final class Fields {
   /**
    * Returns the node at which a missing field is reported.
    *
-   * @return the owner, as given to {@link #of}
+   * @return the node {@code owner} that was passed to {@link #of}
    */
   public Node owner() {
     return owner;

@@ -27,7 +27,7 @@ public record LapsingReservations(Set<String> limits) {
    *
    * @param limits the limits in force
    * @param limit the limit's name
-   * @return true only if the limit declares {@code lapse: give-back}
+   * @return whether the limit declares {@code lapse: give-back}
    */
   public static boolean giveBack(Limits limits, String limit) {
     LapsingReservations declared = limits.companion(LapsingReservations.class);

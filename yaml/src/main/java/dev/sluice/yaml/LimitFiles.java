@@ -227,12 +227,12 @@ public final class LimitFiles {
         attachedPaths().stream().map(this::content).toList());
   }
 
-  /** Returns the files of all companions that have a file. */
+  /** Returns the files that were added with {@link Builder#companion}. */
   List<Path> companionPaths() {
     return companions.stream().flatMap(one -> Stream.ofNullable(one.file())).toList();
   }
 
-  /** Returns the files of all attachments, in order. */
+  /** Returns the files that were added with {@link Builder#attach}, in order. */
   List<Path> attachedPaths() {
     return attached.stream().flatMap(one -> one.files().stream()).toList();
   }
@@ -246,7 +246,7 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion's reader and file. If the file is null, the sections are in other files. */
+  /** A companion file and its reader. If the file is null, its sections are in other files. */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -310,7 +310,7 @@ public final class LimitFiles {
      * limit file has a mistake, none of the files takes effect.
      *
      * @param file the file
-     * @param reader reads the file. Only one file is allowed for each type of companion, unless
+     * @param reader reads the file. Only one file is allowed for each type of content, unless
      *     {@link CompanionFile#joined} merges the contents of several files
      * @return this
      */
@@ -321,8 +321,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a reader of {@linkplain CompanionFile#sections sections} that can occur in any of the
-     * limit files. The sections have no file of their own.
+     * Adds a reader of {@linkplain CompanionFile#sections sections} that have no file of their own,
+     * but can occur in any of the limit files.
      *
      * @param reader reads the sections
      * @return this
@@ -335,9 +335,9 @@ public final class LimitFiles {
 
     /**
      * Adds files that are not YAML. The files are loaded together with the limits, like a
-     * {@linkplain #companion companion}.
+     * {@linkplain #companion companion file}.
      *
-     * @param files the files and their reader; at most one reader for each type of companion
+     * @param files the files and their reader; at most one reader for each type of value
      * @return this
      */
     @CanIgnoreReturnValue
@@ -440,7 +440,7 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds the companion {@link LimitPlaces} to the loaded limits.
+     * Adds a {@link LimitPlaces} object to the loaded limits, as a companion.
      *
      * @return this
      */

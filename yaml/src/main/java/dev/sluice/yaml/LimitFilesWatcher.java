@@ -257,7 +257,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            // If the other files are unchanged, an earlier poll has applied them.
+            // If all files but the overrides are unchanged, an earlier poll has applied them.
             isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED;
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
@@ -308,7 +308,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits are rejected: a required default is missing, or all defaults are. */
+  /** Returns why valid limits are rejected: a required default or every default is missing. */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());
@@ -371,7 +371,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   /**
-   * A rollback to earlier limits, which are in force.
+   * A rollback: earlier limits that were put in force again.
    *
    * @param over the fingerprint that the files had when the limits were put back
    */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The file and line of each limit's default and of each override. Limits that were read with {@link
- * LimitFiles.Builder#places} have this companion. Immutable and thread-safe.
+ * LimitFiles.Builder#places} have a {@code LimitPlaces} as companion. Immutable and thread-safe.
  *
  * @param byLimit file and line, such as {@code limits.yml:4}, by the names of the limits
  * @param overridesFile the file of the overrides; empty if there is no such file
@@ -30,7 +30,7 @@ public record LimitPlaces(
   }
 
   /**
-   * Makes the companion of limits without overrides.
+   * Makes the {@code LimitPlaces} of limits that have no overrides.
    *
    * @param byLimit file and line by the names of the limits; copied
    */

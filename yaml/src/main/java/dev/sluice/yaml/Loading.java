@@ -159,7 +159,7 @@ final class Loading {
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
-  /** Returns a file that can have sections, read only once; null if it is not configured. */
+  /** Returns a file that can have sections, parsed only once; null for a file not configured. */
   private @Nullable Source source(
       @Nullable Path path, @Nullable FileContent content, String expected, String none) {
     return path == null || content == null
@@ -169,7 +169,7 @@ final class Loading {
             any -> new Source(content, expected + "; write " + none + " for none", true, false));
   }
 
-  /** Returns the file of each companion; null for a companion without its own file. */
+  /** Returns the file of each companion reader; null for a reader without its own file. */
   private List<@Nullable Source> companions(Snapshot snapshot) {
     List<@Nullable Source> companions = new ArrayList<>();
     int next = 0;
@@ -305,7 +305,7 @@ final class Loading {
     return companion == null ? limits : reader.joined(limits, companion);
   }
 
-  /** Returns whether the file of a companion is also the file of names, defaults or overrides. */
+  /** Returns whether a companion file is also the file of names, defaults or overrides. */
   private boolean isNamedOtherwise(Source source) {
     return Stream.of(files.names, files.defaults, files.overrides)
         .anyMatch(path -> path != null && sources.get(path) == source);

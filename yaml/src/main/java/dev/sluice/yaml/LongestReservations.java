@@ -7,7 +7,7 @@ import java.util.Map;
 
 /**
  * The longest duration of a server's reservations, for each limit that declares one ({@code
- * longestReservation}). The durations are a companion of the limits, since only a server has
+ * longestReservation}). The durations are stored beside the limits, since only a server has
  * reservations that outlive a process. Immutable and thread-safe.
  *
  * @param byLimit the longest durations, by the names of the limits

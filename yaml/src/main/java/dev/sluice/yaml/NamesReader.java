@@ -186,7 +186,7 @@ final class NamesReader {
       return null;
     }
     try {
-      // A wrong number was already reported. Checks the other fields as if the number were absent.
+      // A wrong number was already reported; the name's other fields are checked without a number.
       LimitName.Builder builder =
           number != null && usable
               ? LimitName.builder(number.intValue(), name)

@@ -39,9 +39,9 @@ public sealed interface Node {
     private static final Set<String> NULLS = Set.of("", "~", "null", "Null", "NULL");
 
     /**
-     * Returns whether this is YAML's null.
+     * Returns whether the value is YAML's null.
      *
-     * @return true for a plain {@code null}, a plain {@code ~} or an empty value
+     * @return whether the value is a plain {@code null}, a plain {@code ~} or empty
      */
     public boolean isNull() {
       return plain && NULLS.contains(text);
@@ -67,7 +67,7 @@ public sealed interface Node {
   record Mapping(int line, int column, List<Entry> entries) implements Node {}
 
   /**
-   * Replaces a node whose mistake was already reported. Readers must not report a mistake twice.
+   * Replaces a node whose mistake was already reported, so that no reader reports it again.
    *
    * @param line the line, from 1
    * @param column the column, from 1

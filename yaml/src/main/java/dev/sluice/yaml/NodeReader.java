@@ -63,7 +63,7 @@ final class NodeReader {
   /** The largest buffer of the YAML scanner, which copies its unread rest at each refill. */
   private static final int MAX_BUFFER = 1 << 20;
 
-  /** Matches the end of the parser's messages that quote more than one character of the file. */
+  /** Matches the end of a parser's message, if it quotes more than one character of the file. */
   private static final Pattern QUOTED = Pattern.compile("(tag handle|valid version).*");
 
   /**
@@ -168,8 +168,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. The taker receives a list or the root before its content is
-   *     read, so that the content before a syntax error is kept
+   * @param taker receives the node. The reader passes a list or the root to the taker before
+   *     reading its content, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();

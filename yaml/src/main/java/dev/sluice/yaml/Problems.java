@@ -68,7 +68,7 @@ public final class Problems {
     this.places = places;
   }
 
-  /** Returns a node's line; a message about another file also gets this file's name. */
+  /** Returns a node's line; a message about another file also shows the node's file name. */
   String place(Node node, Problems message) {
     if (places != null) {
       return places.apply(node.line());
@@ -224,7 +224,7 @@ public final class Problems {
   }
 
   /**
-   * Returns a key for a message. The key's text is quoted only if the text has the form of a key.
+   * Returns a key as messages show it. The key's text is quoted only if it has the form of a key.
    *
    * @param key the key
    * @return the key's text in quotes, or the length of the text
@@ -298,7 +298,7 @@ public final class Problems {
   /**
    * Returns whether a mistake was added.
    *
-   * @return true after at least one mistake; false if there are only warnings or no problems
+   * @return true if there is at least one mistake; false if there are only warnings or no problems
    */
   public boolean mistaken() {
     return mistaken;

@@ -34,7 +34,7 @@ final class Quotas {
     Long count = Values.wholeNumber(fields.require("count"), problems);
     Duration period = Values.duration(fields.require("period"), problems);
     if (burst == null || count == null || period == null) {
-      // A value is missing. Checks the other values, with a valid value for the missing value.
+      // Checks burst, count and period, with a valid value in place of each missing value.
       report(Quota.faults(burst == null ? 1 : burst, 1, Duration.ofNanos(1)), fields, problems);
       report(
           Quota.faults(1, count == null ? 1 : count, period == null ? LONGEST : period),

@@ -205,7 +205,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
   }
 
-  /** Checks a new connection. Throws if the database cannot hold the buckets of this store. */
+  /** Checks a new connection: throws if the database cannot hold the buckets of this store. */
   private void look(Connection connection) throws SQLException {
     String why = dialect.refusal(connection);
     refusal = why;
@@ -249,7 +249,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       } catch (ExecutionException | TimeoutException e) {
-        // The connection did not end in time; its thread ends when the connection is closed.
+        // The connection's thread did not end in time; it ends when the connection is closed.
       }
     }
 
@@ -484,9 +484,9 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * Returns the pause after a step that deleted full buckets. Deleting takes a twentieth of one
-   * connection's time. If many of the step's buckets were full, as when many new ids arrive,
-   * deleting takes up to half of one connection's time.
+   * Returns the pause after a step that deleted full buckets. With this pause, deleting full
+   * buckets takes a twentieth of one connection's time. If many buckets of the step were full, as
+   * when many new ids arrive, deleting takes up to half of one connection's time.
    */
   static long pauseNanos(long tookNanos, int deleted) {
     long times = Math.min(Math.max(Cleaning.LOT / Math.max(deleted, 1), 1), Cleaning.SHARE);

@@ -22,7 +22,7 @@ public interface SqlDialect {
    */
   SqlCall call(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches);
 
-  /** Explains a failed call. */
+  /** Explains why a call failed. */
   SqlFault fault(@Nullable Throwable failure);
 
   /**
@@ -34,7 +34,7 @@ public interface SqlDialect {
   /**
    * Deletes the full buckets among the keys that follow a given key.
    *
-   * @param after the key after which the step begins
+   * @param after the key that precedes the keys to check
    * @param most how many keys to check
    */
   Cleaned clean(Connection connection, byte[] after, int most) throws SQLException;

@@ -16,7 +16,7 @@ import javax.sql.DataSource;
 /**
  * The list of processes that use a store, in a table with one row per process. Each row expires at
  * an instant of the database's clock. When a process announces itself, expired rows are deleted.
- * Blocks, on a separate connection; thread-safe.
+ * Thread-safe; each call blocks, and uses a separate connection.
  */
 public final class SqlRoll implements Presence {
 
@@ -34,7 +34,7 @@ public final class SqlRoll implements Presence {
    * @param name the name of the database, for messages
    * @param sql the query, whose parameters are the scope, the process and the number of
    *     milliseconds for which the process stays on the list; returns a row for each process
-   * @param scope the prefix of the store's keys; each prefix has a separate list
+   * @param scope the prefix of the store's keys; each prefix has a separate list of processes
    */
   public SqlRoll(String name, DataSource source, String sql, byte[] scope) {
     this.name = name;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /**
  * The URL of a database: {@code scheme://user:password@host:port,host/database?option=…}.
  *
- * @param rest the part after {@code scheme:}, without the user
+ * @param rest the part of the URL after {@code scheme:}, without the user
  * @param user the decoded user
  * @param password the decoded password
  */

@@ -159,7 +159,7 @@ public record Conversion(
                   quoted(id)));
     }
 
-    /** Adds a rule at the end. The text of the rule is requested when all limits have names. */
+    /** Adds a rule after all others; calls the supplier of its text after all limits have names. */
     void rule(Supplier<String> text) {
       rules.add(text);
     }

@@ -69,7 +69,7 @@ final class DomainWriter {
   /**
    * Makes a writer.
    *
-   * @param shared the names of rates that occur in more than one domain
+   * @param shared the names of rate limits that occur in more than one domain
    */
   private DomainWriter(Domain domain, Set<String> shared, ConvertedFiles files) {
     this.domain = domain;
@@ -128,7 +128,7 @@ final class DomainWriter {
             });
   }
 
-  /** Returns a rule's line {@code replaces} with the limits written for the configured names. */
+  /** Returns the line {@code replaces} of a rule, with limits instead of the configured names. */
   private String replaces(Rate rate) {
     String limits =
         rate.replaces().stream()
@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * For each descriptor, the lists of keys without a limit below the descriptor itself, but with
-     * a limit below a more general descriptor of the same value.
+     * Maps a descriptor to lists of keys that lead to a limit below a more general descriptor, but
+     * not below the descriptor itself.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -180,14 +180,14 @@ final class DomainWriter {
       }
     }
 
-    /** Finds the searches that end without a limit, after all descriptors were added. */
+    /** Fills the map {@link #dead} after all descriptors were added. */
     void close() {
       // Maps each list of keys to the patterns below which these keys lead to a limit.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
               limited(one).keySet().forEach(keys -> all.put(keys, new PatternSet(files.steps()))));
-      // Below, the pattern sets contain only patterns more general than the checked descriptor.
+      // In this loop, a pattern set has only patterns more general than the checked descriptor.
       for (int i = open.size() - 1; i >= 0; i--) {
         Branch branch = open.get(i);
         all.forEach((keys, general) -> close(branch, keys, () -> general.meets(branch.pattern())));
@@ -259,9 +259,9 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the siblings that can be written as overrides of the limit for any value. A value that
-   * a pattern matches is written as a rule, not as an override; otherwise the pattern's rule would
-   * match before the rule of the default.
+   * Returns the descriptors that can be written as overrides of a default: the limit of their
+   * sibling for any value. A value that a pattern matches is written as a rule, not as an override;
+   * otherwise the pattern's rule would match before the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -293,7 +293,7 @@ final class DomainWriter {
         && !replaced.contains(rate.name());
   }
 
-  /** Adds an {@code unmatched} rule after all rules below a path. */
+  /** Adds an {@code unmatched} rule after the rules for all descriptors below a path. */
   private void guard(List<Branch> path, List<String> keysBelow) {
     List<String> entries = new ArrayList<>(entries(path));
     keysBelow.forEach(key -> entries.add(quoted(key)));
@@ -306,8 +306,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead from a branch to limits below it, and for each list whether
-   * a limit exists for all values of the keys.
+   * Returns the lists of keys that lead from a descriptor to limits below the descriptor; maps each
+   * list to whether a limit exists for all values of the keys.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
@@ -404,8 +404,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the id template: the entries whose values vary. If no value varies, the template is
-   * "*", one bucket for all.
+   * Returns the id template, with a placeholder for each entry whose value varies. If no entry's
+   * value varies, the template is "*", one bucket for all requests.
    */
   private static String id(List<Branch> path) {
     List<String> places = new ArrayList<>();

@@ -314,7 +314,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return quota == null && !isNothing ? null : new Rate(name, named, quota, isNothing, replaces);
     }
 
-    /** Returns the quota; null for 0 requests, or if Sluice cannot express it. */
+    /** Returns the quota; null for 0 requests, or if Sluice cannot express the quota. */
     private @Nullable Quota quota(Node at, long requests, Duration period) {
       if (requests < 0 || requests > UINT32_MAX) {
         problems.wrong(at, "a whole number from 0 to " + UINT32_MAX);
@@ -347,7 +347,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     }
   }
 
-  /** Parses a list of limit names, each written as {@code {name: X}}. */
+  /** Parses a list of limit names, each in a map with the field {@code name}. */
   private static List<String> replaces(@Nullable Node node, Problems problems) {
     List<String> names = new ArrayList<>();
     Node.Sequence list = Values.list(node, "a list of limits, each {name: …}", problems);
@@ -446,7 +446,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
      * @param named the place of the name; null if the limit has no name
      * @param quota the quota; null if the limit denies or admits everything
      * @param isNothing whether the limit denies everything (0 requests)
-     * @param replaces the names of rates that are not charged for other descriptors
+     * @param replaces the names of rate limits that are not charged for other descriptors
      */
     record Rate(
         String name,
@@ -462,7 +462,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return value == null ? key : key + "_" + value;
     }
 
-    /** Returns the rank in the order of the search: 0 exact value, 1 pattern, 2 any value. */
+    /** Returns the descriptor's rank in a search: 0 exact value, 1 pattern, 2 any value. */
     int rank() {
       return value == null ? 2 : isPattern() ? 1 : 0;
     }
@@ -502,7 +502,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
       return System.identityHashCode(this);
     }
 
-    /** Whether this branch or a branch below it has a limit or is unlimited. */
+    /** Whether this descriptor or a descriptor below it has a limit or is unlimited. */
     boolean decides() {
       return rate != null || below.stream().anyMatch(Branch::decides);
     }

@@ -118,7 +118,7 @@ final class PatternSet {
         : anyMeets(turned, alikeFromEnd);
   }
 
-  /** Returns nodes whose text before the first star is a prefix of the text, or vice versa. */
+  /** Returns nodes whose text before the first star is a prefix of {@code begin}, or vice versa. */
   private List<Node> alike(String begin, Node root) {
     List<Node> alike = new ArrayList<>();
     Node at = root;

@@ -95,9 +95,9 @@ final class HttpAnswersTest {
   @Test
   void spendUpTo_withoutACostOrInAnotherAct_isRefused() {
     assertThat(server.post("/v1/spend", upTo("")).body())
-        .contains("the cost is missing, expected the most tokens to spend, 1 or more");
+        .contains("the cost is missing, expected the largest number of tokens to spend, 1 or more");
     assertThat(server.post("/v1/spend", upTo(",\"cost\":0")).body())
-        .contains("found 0, expected the most tokens to spend, 1 or more");
+        .contains("found 0, expected the largest number of tokens to spend, 1 or more");
     for (String act : List.of("check", "refund", "reset", "reservations")) {
       HttpResponse<String> refused = server.post("/v1/" + act, upTo(",\"cost\":3"));
       assertThat(refused.statusCode()).as(act).isEqualTo(400);

@@ -114,7 +114,7 @@ final class HttpReservationsTest {
         "{'costs':{'Typo':{}}} | costs.Typo | found {}, expected a cost, or an object with a cost for each id",
         "{'costs':5} | costs | found the number 5, expected an object with a cost for each limit",
         "{'costs':{},'cost':5} | cost | found the unknown field \"cost\", expected costs, allowZero; did you mean \"costs\"?",
-        "{} | costs | missing, expected an object with a cost for each limit",
+        "{} | costs | the costs are missing, expected an object with a cost for each limit",
       })
   void settlement_withAMistake_isRefused_andTheTokenStaysGood(
       String body, String field, String detail) {

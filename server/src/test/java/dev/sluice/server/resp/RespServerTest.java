@@ -163,7 +163,7 @@ final class RespServerTest {
         .isEqualTo(nothing);
     assertThat(client.call("SLUICE.SPENDUPTO", "LoginsPerIPAddress", "192.0.2.9", "0"))
         .asString()
-        .contains("ERR", "found 0, expected the most tokens to spend, 1 or more");
+        .contains("ERR", "found 0, expected the largest number of tokens to spend, 1 or more");
   }
 
   @Test
