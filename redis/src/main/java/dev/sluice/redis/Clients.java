@@ -227,9 +227,9 @@ final class Clients {
   }
 
   /**
-   * Closes a client in bounded time. Lettuce's own shutdown waits for a refresh of the topology in
-   * flight, which an unreachable server can delay for ever. {@link #close} ends the client's
-   * threads.
+   * Closes a client in bounded time. Lettuce's own shutdown waits until a topology refresh in
+   * flight has ended, which an unreachable server can delay for ever. {@link #close} ends the
+   * client's threads.
    */
   static void close(AbstractRedisClient client) {
     client

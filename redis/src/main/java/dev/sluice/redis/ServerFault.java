@@ -123,7 +123,10 @@ record ServerFault(Throwable cause, String code) implements Fault {
         .replaceAll("[. ]+$", "");
   }
 
-  /** Returns the innermost message, which says most: "connection refused", "WRONGPASS …". */
+  /**
+   * Returns the message of the innermost exception, which says the most: "connection refused",
+   * "WRONGPASS …".
+   */
   @Override
   public String words() {
     Throwable root = cause;

@@ -81,8 +81,8 @@ final class JsonLog extends LogFormat {
   private boolean isSealed;
 
   /**
-   * The column of a header, and a second column with the same header, for a key outside of the
-   * object with the headers.
+   * A header's two columns: one for its key in the object with the headers, one for a key outside
+   * of this object.
    */
   private record Plain(int header, int column) {}
 

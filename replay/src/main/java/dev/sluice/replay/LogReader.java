@@ -116,7 +116,7 @@ final class LogReader implements AutoCloseable {
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
-      // Reads until the oldest held request is older than the window.
+      // Reads until the oldest request in memory is older than the window.
     }
     if (count == 0) {
       return null;

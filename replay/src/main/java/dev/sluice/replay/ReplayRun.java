@@ -48,7 +48,8 @@ final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of entries in one bucket of the table. The hashes of one bucket share a cache line.
+  // The number of entries in one bucket of the hash table. The hashes of the entries share a cache
+  // line.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
@@ -362,7 +363,7 @@ final class ReplayRun {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the group can have the same values, or can have added a column.
+    // An earlier line of the group of lines can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -428,7 +429,7 @@ final class ReplayRun {
     keyBytes = 0;
   }
 
-  /** Returns the first index of the bucket for a hash. */
+  /** Returns the first index of the hash table's bucket for a hash. */
   private static int place(long hash) {
     return (int) hash & (REMEMBERED - WAYS);
   }

@@ -373,7 +373,7 @@ final class Side {
         new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
   }
 
-  /** Adds a client to the clients of each limit in the charges. */
+  /** Counts a client for each limit to which the client's request is charged. */
   void see(Charges charges, int client, long hash) {
     for (Tally tally : charges.tallies) {
       tally.sketch.add(hash);

@@ -128,7 +128,8 @@ class SluiceEndpoint {
   }
 
   /**
-   * Returns a limit that is configured or whose quotas the application supplies; null for neither.
+   * Returns a limit that is configured or whose quotas the application supplies; null for any other
+   * limit.
    */
   private @Nullable LimitName name(String limit) {
     LimitName known = limiter.limits().get().catalogue().find(limit);

@@ -128,7 +128,10 @@ record SluiceProperties(
       }
     }
 
-    /** Returns the rule of limits without a rule of their own; throws if the rule has a mistake. */
+    /**
+     * Returns the failure rule for limits without their own failure rule; throws if it has a
+     * mistake.
+     */
     FailureRule parseDefault() {
       try {
         return parse(others);

@@ -39,7 +39,7 @@ final class Rounds {
   }
 
   /**
-   * A ratio of two subjects.
+   * The ratio of one measured number of two subjects.
    *
    * @param ofMedians the ratio of the medians
    * @param lowest the lowest ratio within one round

@@ -112,7 +112,10 @@ final class Subjects {
     };
   }
 
-  /** Returns a bound for all limiters: one GET, which is a round trip without a decision. */
+  /**
+   * Returns an upper bound for the speed of all limiters: one GET, which is a round trip without a
+   * decision.
+   */
   private static Client get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -140,8 +143,8 @@ final class Subjects {
   }
 
   /**
-   * Returns a bound that no limiter with a script can beat: a script with only the commands that
-   * every decision needs.
+   * Returns an upper bound for the speed of all limiters with a script: a script with only the
+   * commands that every decision needs.
    */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
@@ -308,10 +311,10 @@ final class Subjects {
   }
 
   /**
-   * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
-   * 4, depending on the bucket. Each settlement refunds a token or spends a further token. The
-   * smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs of both subjects are
-   * equally warm.
+   * Returns a subject that makes reservations with Sluice. Each call reserves 3 tokens and settles
+   * a true cost of 2 or 4, depending on the bucket. Each settlement refunds a token or spends a
+   * further token. The smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs
+   * of both subjects are equally warm.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
@@ -359,8 +362,8 @@ final class Subjects {
   }
 
   /**
-   * Returns the bound for {@link #scriptAlone}: a script with only the commands that every decision
-   * needs.
+   * Returns an upper bound for the speed of {@link #scriptAlone}: a script with only the commands
+   * that every decision needs.
    */
   private static Client getAndSetAlone(URI uri, int buckets) {
     RedisClient client = RedisClient.create(uri.toString());

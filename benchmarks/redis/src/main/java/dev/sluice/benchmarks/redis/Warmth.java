@@ -21,7 +21,7 @@ final class Warmth {
   private record Span(double perSecond, double compiling) {}
 
   /**
-   * Adds a time span.
+   * Adds the measurements of a time span.
    *
    * @param compiling the time that the compiler's threads worked, as a share of the span
    */

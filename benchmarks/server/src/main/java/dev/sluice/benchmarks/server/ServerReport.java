@@ -158,7 +158,7 @@ public final class ServerReport {
             0);
     goals.add(
         new Goal(
-            HALF_LOAD + ": p99.9 in milliseconds (Envoy waits for 20)",
+            HALF_LOAD + ": p99.9 in milliseconds (Envoy's time-out is 20)",
             figure(calm, SLUICE).p999Micros() / 1_000,
             20,
             false));
@@ -171,7 +171,7 @@ public final class ServerReport {
     System.out.printf("| %s | %s | %s | one round |%n", FROM_THE_START, SLUICE, first.cells());
     goals.add(
         new Goal(
-            FROM_THE_START + ": p99.9 in milliseconds (Envoy waits for 20)",
+            FROM_THE_START + ": p99.9 in milliseconds (Envoy's time-out is 20)",
             first.p999Micros() / 1_000,
             20,
             false));
