@@ -131,8 +131,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Adds the clients of this group to a list that already contains the clients of the groups
-   * before.
+   * Adds the clients of this group to a list that already contains the clients of the previous
+   * groups.
    */
   void addTo(List<Client> clients, long seed) {
     long many = manyClients();
@@ -192,7 +192,7 @@ public final class ClientGroup {
     return switch (kind) {
       case STEADY -> {
         // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
-        // so a client with this gap sends at most one request.
+        // so a client with a gap of LONGEST sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);

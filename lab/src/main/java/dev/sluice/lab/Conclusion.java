@@ -23,7 +23,7 @@ final class Conclusion {
 
   private static final int NOTABLE = 3;
 
-  /** A peak after the first period is reported only if it has at least this many requests. */
+  /** The smallest number of requests for which a peak after the first period is reported. */
   private static final int SPIKE = 10;
 
   private final List<RunResult> results;

@@ -38,8 +38,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Returns the same schedule with one more stall. {@code from} is the time from the start of the
-   * simulation to the stall.
+   * Returns a copy of this schedule with one more stall. {@code from} is the time from the start of
+   * the simulation to the stall.
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);

@@ -272,7 +272,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the user that logs in to the Sentinels. Sentinels have separate users and passwords, and
-   * never receive the servers' credentials. Set the password of this user with {@link
+   * never receive the servers' credentials. Set the password for the Sentinels with {@link
    * #sentinelPassword}.
    *
    * @param user the ACL user; not needed if the Sentinels have only a password

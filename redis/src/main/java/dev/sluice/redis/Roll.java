@@ -70,7 +70,8 @@ final class Roll implements Presence {
     /**
      * Adds a process to the list on every server that keeps a list.
      *
-     * @return the names of the processes on these servers' lists; fails if no server responded
+     * @return the names of the processes on the lists of all servers that keep a list; fails if no
+     *     server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }

@@ -92,8 +92,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns how many clients were denied a request: by the first limits, by the second limits, or
-   * by both if both arguments are true.
+   * Returns how many clients were denied a request by the limits in force ({@code byFirst}), by the
+   * candidate ({@code bySecond}), or by both if both arguments are true.
    */
   long denied(boolean byFirst, boolean bySecond) {
     BitSet found = new BitSet();

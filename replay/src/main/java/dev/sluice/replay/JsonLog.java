@@ -111,7 +111,8 @@ final class JsonLog extends LogFormat {
     if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
-    // A JSON log does not list its columns, so a later line can contain this column.
+    // A JSON log does not list its columns, so a later line can contain a column that is not known
+    // yet.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     if (!isHeader) {
       int added = add(key, null);

@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 abstract class LogFormat {
 
   /**
-   * The formats that {@link #recognise} tries. If two formats read equally many lines, the earlier
-   * format in this list is chosen.
+   * The formats that {@link #recognise} tries. If two formats read equally many lines, the format
+   * that is earlier in {@code RECOGNISED} is chosen.
    */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");

@@ -376,7 +376,7 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        // A line of this length is rejected, so drop the rest of the line.
+        // The line is so long that it will be rejected, so drop the rest of the line.
         if (filled > 2 * LONGEST_LINE) {
           scanned = filled = LONGEST_LINE + 1;
         }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogRequest implements WebRequest {
 
-  /** Separates several values of one header. No header value can contain this separator. */
+  /** Separates several values of one header. No header value can contain a line break. */
   static final String NEXT_VALUE = "\n";
 
   private static final String COOKIE = "Cookie";

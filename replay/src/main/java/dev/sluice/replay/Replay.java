@@ -176,8 +176,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests with one of these response statuses, such as 429. By default, no request is
-   * left out.
+   * Leaves out requests with one of the given response statuses, such as 429. By default, no
+   * request is left out.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {

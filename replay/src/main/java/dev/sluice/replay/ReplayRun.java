@@ -358,7 +358,10 @@ final class ReplayRun {
     return null;
   }
 
-  /** Returns the charges of a line. Lines with the same values get the same object. */
+  /**
+   * Returns the charges of a line. For lines with the same values, returns the same {@code Known}
+   * object.
+   */
   private Known known(LogEntry entry, @Nullable Known likely) {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;

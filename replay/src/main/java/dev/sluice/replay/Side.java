@@ -79,8 +79,8 @@ final class Side {
     final List<Tally> tallies;
 
     private final int trials; // the number of transactions in shadow
-    // If one transaction with one quota decides, and no limit is in shadow, these fields copy the
-    // transaction, so that a decision reads few objects.
+    // If one transaction with one quota decides, and no limit is in shadow, the following fields
+    // copy the transaction, so that a decision reads few objects.
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;

@@ -67,7 +67,7 @@ class SluiceAutoConfiguration {
           "dev.sluice.mariadb.MariaDbStore");
   private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
-  /** Static, since Spring Boot needs this bean before it binds the properties. */
+  /** This method is static, since Spring Boot needs the bean before it binds the properties. */
   @Bean
   static UnknownProperties sluiceUnknownProperties() {
     return new UnknownProperties();

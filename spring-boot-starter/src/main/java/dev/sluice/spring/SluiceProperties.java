@@ -53,7 +53,10 @@ record SluiceProperties(
   /** The name of the store in the database of Spring Boot's own properties. */
   static final String SPRING_DATASOURCE = "spring.datasource";
 
-  /** The limit files, and the interval for checking them; zero means that they are read once. */
+  /**
+   * The limit files, and the interval for checking them; with the interval zero, the files are read
+   * only once.
+   */
   record Files(
       @Nullable String limits,
       @Nullable String overrides,

@@ -12,7 +12,7 @@ import java.util.function.ToDoubleFunction;
 final class Warmth {
 
   private static final int SPANS = 3;
-  // Noise changes the mean of three time spans by less than this factor.
+  // A factor by which the mean rate of three time spans does not rise by chance.
   private static final double RISE = 1.05;
   private static final double MOST_COMPILING = 0.05;
 

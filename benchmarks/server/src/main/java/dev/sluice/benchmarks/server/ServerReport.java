@@ -36,7 +36,7 @@ public final class ServerReport {
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
   private static final int LONGEST_WARM_UP = 10; // the most rounds of a warm-up
-  // A subject has warmed up after this many rounds with about the same rate.
+  // The number of rounds with about the same rate after which a subject has warmed up.
   private static final int ALIKE = 3;
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
