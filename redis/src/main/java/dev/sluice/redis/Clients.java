@@ -138,8 +138,8 @@ final class Clients {
   /**
    * Returns a provider that returns its credentials at once. With any other provider, such as the
    * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
-   * thread of another pool. Lettuce 7.7 can return such a connection too early: the connection
-   * rejects commands for a moment, since its state is not yet "connected".
+   * thread of another pool. With any other provider, Lettuce 7.7 can also return a connection too
+   * early: the connection rejects commands for a moment, since its state is not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));

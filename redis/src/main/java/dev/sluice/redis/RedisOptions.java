@@ -83,8 +83,8 @@ final class RedisOptions {
           .option("clock", "server", "clock for decisions");
 
   static final RedisOption<Duration> SKEW =
-      // A skew above SLACK is not allowed: Redis could expire a bucket that is not full yet by a
-      // slow clock.
+      // With a skew above SLACK, Redis could expire a bucket that is not full yet by the slowest
+      // clock.
       RedisOption.duration(Duration.ZERO, ClientClock.SLACK)
           .option("skew", "100ms", "largest difference between the clients' clocks");
 

@@ -238,7 +238,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. While
-   * so many requests wait, further requests are rejected.
+   * the maximum number of requests is waiting, further requests are rejected.
    *
    * @param requests at least 1
    * @return this

@@ -245,8 +245,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that receives the costs that requests would charge to a limit. A replay with
-   * such a consumer only computes costs, and decides no requests.
+   * Sets a consumer that receives the costs that requests would charge to a limit. A replay with a
+   * consumer of costs decides no requests.
    */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {

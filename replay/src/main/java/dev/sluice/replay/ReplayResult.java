@@ -41,7 +41,7 @@ public record ReplayResult(
       Lines found, long skipped, long firstNanos, long lastNanos, String format, ZoneId zone) {}
 
   /**
-   * How many lines the logs have, and how many of these lines have which problem.
+   * The number of lines in the logs, and the number of lines with each kind of problem.
    *
    * @param lines the lines of all files, without headings and empty lines
    * @param unread the lines that are not a request in the format

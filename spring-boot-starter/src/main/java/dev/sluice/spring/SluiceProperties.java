@@ -132,7 +132,7 @@ record SluiceProperties(
     }
 
     /**
-     * Returns the failure rule for limits without their own failure rule; throws if it has a
+     * Returns the failure rule for limits without their own failure rule; throws if the rule has a
      * mistake.
      */
     FailureRule parseDefault() {

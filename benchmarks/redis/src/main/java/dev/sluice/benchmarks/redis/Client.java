@@ -7,8 +7,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subject of the benchmark: a limiter in Redis, or work that bounds the speed of every limiter. A
- * call spends from one or several buckets and is always allowed. Thread-safe.
+ * A subject of the benchmark: a limiter in Redis, or an upper bound for the speed of such limiters.
+ * A call spends from one or several buckets and is always allowed. Thread-safe.
  */
 interface Client extends AutoCloseable {
 

@@ -29,8 +29,8 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
 /**
- * A limiter in a database, or work that bounds the speed of every limiter. Each call spends a token
- * of one or several buckets and is always allowed. Thread-safe.
+ * A limiter in a database, or an upper bound for the speed of such limiters. Each call spends a
+ * token of one or several buckets and is always allowed. Thread-safe.
  */
 interface Subject extends AutoCloseable {
 
