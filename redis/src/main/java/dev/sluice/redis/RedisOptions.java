@@ -122,7 +122,7 @@ final class RedisOptions {
   static final RedisOption<List<String>> NAMES =
       RedisOption.kind("one for each host", text -> List.of(text.split(",", -1)))
           .rule(RedisOptions::requireRing)
-          .optional("names", "addresses", "names of a ring's servers for placing keys");
+          .optional("names", "addresses", "ring server names that determine key placement");
 
   /** Every option, in the order of the documentation. */
   static final List<RedisOption<?>> ALL =

@@ -225,7 +225,7 @@ final class JsonLog extends LogFormat {
       entry.set(column, value);
     }
     if (entry.length() > MOST_BYTES) {
-      throw new IOException("the headers have too many values");
+      throw new IOException("the values of the headers are too long");
     }
     if (header != null) {
       if (entry.hasValue(header)) {

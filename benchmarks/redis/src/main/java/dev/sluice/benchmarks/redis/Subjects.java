@@ -57,8 +57,8 @@ final class Subjects {
   static final String THREE = "Sluice, 3 charges a call";
   static final String EIGHT = "Sluice, 8 charges a call";
 
-  static final String GET_BESIDE = "bound: GET, in turn with Sluice";
-  static final String BESIDE_GET = "Sluice, in turn with GET";
+  static final String GET_BESIDE = "bound: GET, called alternately with Sluice";
+  static final String BESIDE_GET = "Sluice, called alternately with GET";
   static final String GET_SET_ALONE = "bound: a script of 20 GET and SET";
   static final String SCRIPT_ALONE = "the script of Sluice, 20 charges a call";
 
