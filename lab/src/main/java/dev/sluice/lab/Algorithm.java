@@ -326,8 +326,8 @@ public enum Algorithm {
   }
 
   /**
-   * A log of the requests that were admitted in the last window. In no window are more tokens
-   * admitted than the burst. A sliding log needs one entry per admitted request.
+   * A log of the requests that were admitted in the last window. No window admits more tokens than
+   * the burst. A sliding log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 

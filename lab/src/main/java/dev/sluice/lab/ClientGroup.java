@@ -223,9 +223,9 @@ public final class ClientGroup {
   }
 
   /**
-   * Creates the behaviour of a client, and limits the number of its candidate requests. A bound on
-   * requests is not enough: at midnight almost no candidate becomes a request, so a run could take
-   * hours without a request.
+   * Creates the behaviour of a client, and limits the number of its candidate requests. A limit on
+   * the number of requests is not enough: at midnight almost no candidate becomes a request, so a
+   * run could take hours without a request.
    */
   private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
     Client.Diurnal behaviour =

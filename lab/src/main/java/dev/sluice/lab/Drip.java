@@ -53,7 +53,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * A time in which the process does not run. Later runs do not make up for the missed runs.
+   * A time span in which the drain process does not run. Later runs do not make up for the missed
+   * runs.
    *
    * @param from the time from the start of the simulation to the stall
    */

@@ -311,7 +311,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times the calls to the store
+   * @param newObserver an observer that counts the calls to the store and measures their durations
    * @return this
    */
   @CanIgnoreReturnValue

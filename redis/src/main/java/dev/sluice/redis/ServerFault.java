@@ -98,7 +98,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
     };
   }
 
-  /** Whether the server sent no error. */
+  /** Whether the call failed without an error from the server. */
   boolean isSilence() {
     return code.isEmpty();
   }

@@ -41,7 +41,7 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of a client that did not fit into the first table of clients. Only a client
+   * Returns the number of a client that did not fit into the table of all clients. Only a client
    * with a denial gets a number; for any other client, the method returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {

@@ -32,7 +32,8 @@ import org.jspecify.annotations.Nullable;
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
-  // Larger than the buffers of the streams, so that the streams read into this buffer directly.
+  // The buffer is larger than the buffers of the streams, so that the streams read into it
+  // directly.
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;

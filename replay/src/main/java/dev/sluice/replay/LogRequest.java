@@ -77,7 +77,7 @@ final class LogRequest implements WebRequest {
     return text;
   }
 
-  /** Returns whether no line so far had a value for a column that was read. */
+  /** Returns whether a column is missing, or was read but had no value in any line so far. */
   boolean lacks(String name) {
     int column = format.column(name);
     return column < 0 || (used.get(column) && !present.get(column));

@@ -117,7 +117,7 @@ public record ReplayResult(
    * A value that a rule or a count uses but the log does not contain.
    *
    * @param rule the file and line of the rule, or the text of the count, where the value is used
-   * @param word the value, such as {@code header:x-api-key}
+   * @param word the name of the missing value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}
 

@@ -488,8 +488,8 @@ final class ReplayRun {
   }
 
   /**
-   * Returns the number of a line's client. A client with a denial gets a number even if the first
-   * table of clients is full.
+   * Returns the number of a line's client. A client with a denial gets a number even if the table
+   * of all clients is full.
    */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {

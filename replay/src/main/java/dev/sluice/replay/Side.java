@@ -56,7 +56,7 @@ final class Side {
     DENIED,
     /**
      * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
-     * has too many interpretations. A server would reply to this request with 400.
+     * has too many interpretations. For an unusable request, a server would reply with 400.
      */
     UNUSABLE
   }
@@ -167,7 +167,8 @@ final class Side {
       Count count = count(one);
       if (counts.stream().anyMatch(other -> other.limit().equals(count.limit()))) {
         throw new IllegalArgumentException(
-            "found two counts of %s, expected one for each limit".formatted(count.limit()));
+            "found two counts LIMIT=TEMPLATE for %s, expected one for each limit"
+                .formatted(count.limit()));
       }
       counts.add(count);
     }

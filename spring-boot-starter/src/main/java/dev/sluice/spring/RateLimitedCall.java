@@ -106,7 +106,7 @@ final class RateLimitedCall {
     }
 
     /**
-     * Gives back the tokens that a call with this outcome does not cost, and charges the true
+     * Gives back the tokens that a call with the given outcome does not cost, and charges the true
      * costs.
      */
     @CanIgnoreReturnValue

@@ -107,7 +107,7 @@ final class RuleParser {
     problems.add("%s.%s: %s".formatted(place, field, FIELD.matcher(message).replaceFirst("")));
   }
 
-  /** Returns the result of a step; null if the field has a mistake. */
+  /** Returns the parsed value of a field; null if the field has a mistake. */
   @CanIgnoreReturnValue
   private <T> @Nullable T correct(String field, Supplier<T> step) {
     try {

@@ -178,7 +178,10 @@ class SluiceEndpoint {
     return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  /** Returns an error response, since the application's advices could handle an exception. */
+  /**
+   * Returns an error response instead of throwing an exception, which the application's advices
+   * could handle.
+   */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
   }

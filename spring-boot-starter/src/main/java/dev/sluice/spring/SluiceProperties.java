@@ -50,7 +50,7 @@ record SluiceProperties(
   /** The name of the store that Spring Boot's properties for Redis configure. */
   static final String SPRING_DATA_REDIS = "spring.data.redis";
 
-  /** The name of the store in the database of Spring Boot's own properties. */
+  /** The name of the store whose database Spring Boot's own properties configure. */
   static final String SPRING_DATASOURCE = "spring.datasource";
 
   /**

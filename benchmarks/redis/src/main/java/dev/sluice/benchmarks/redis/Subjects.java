@@ -343,8 +343,8 @@ final class Subjects {
   }
 
   /**
-   * Returns the script of Sluice without the store. One call has many charges, as if several
-   * callers shared the call, so that the client's share of the measured work is small.
+   * Returns a subject that runs Sluice's script without the store. One call has many charges, as if
+   * several callers shared the call, so that the client's share of the measured work is small.
    */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
