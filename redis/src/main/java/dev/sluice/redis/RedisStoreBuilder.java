@@ -240,7 +240,7 @@ public final class RedisStoreBuilder {
    * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. While
    * the maximum number of requests is waiting, further requests are rejected.
    *
-   * @param requests at least 1
+   * @param requests the maximum number of waiting requests, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -251,7 +251,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets how many calls in a row fail before a server is marked down; by default 5.
    *
-   * @param calls at least 1
+   * @param calls the number of failed calls in a row, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -262,7 +262,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the interval of probes to a server that is marked down; by default 500 ms.
    *
-   * @param interval from 1 ms to an hour
+   * @param interval the interval of probes, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue

@@ -57,7 +57,7 @@ final class JsonLog extends LogFormat {
           Map.entry("httprequest.uri", "target"),
           Map.entry("httprequest.args", "query"),
           Map.entry("responsecodesent", "status"),
-          // keys that many other programs write
+          // keys that are common in the logs of many programs
           Map.entry("time", "time"),
           Map.entry("client", "client"),
           Map.entry("method", "method"),

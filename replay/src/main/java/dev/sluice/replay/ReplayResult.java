@@ -140,7 +140,7 @@ public record ReplayResult(
    *
    * @param atNanos the start of the minute, in nanoseconds since the epoch
    * @param client the client with the most denied requests in the minute
-   * @param ofClient the number of denied requests of this client
+   * @param ofClient the number of the client's denied requests
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 
