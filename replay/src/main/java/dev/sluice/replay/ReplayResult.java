@@ -44,7 +44,7 @@ public record ReplayResult(
    * The number of lines in the logs, and the number of lines with each kind of problem.
    *
    * @param lines the lines of all files, without headings and empty lines
-   * @param unread the lines that are not a request in the format
+   * @param unread the lines that do not contain a request in the format of the log
    * @param firstUnread the file and position of the first line that is not a request; null if all
    *     lines are requests
    * @param late the requests that were out of order by more than the window; each was decided at

@@ -165,8 +165,8 @@ class SluiceAutoConfiguration {
   }
 
   /**
-   * Watches the limit files; not lazy, so that it starts even if the application uses no other
-   * bean.
+   * Watches the limit files. The bean is not lazy, so that the watch starts even if the application
+   * uses no other bean.
    */
   @Bean
   @Lazy(false)
