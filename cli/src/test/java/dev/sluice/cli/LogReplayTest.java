@@ -145,7 +145,7 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
         "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no accept_date",
         "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
-        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts of LoginsPerClient",
+        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts LIMIT=TEMPLATE for LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
         "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace"

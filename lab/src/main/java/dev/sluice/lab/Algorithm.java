@@ -44,8 +44,8 @@ public enum Algorithm {
   GCRA("gcra", "Sluice's own limiter"),
   /** A list of the requests that were admitted within the last window. */
   SLIDING_LOG("sliding-log", "a list of the times of admitted requests"),
-  /** Two counters of fixed windows. The weight of the older counter falls with time. */
-  SLIDING_COUNTER("sliding-counter", "two counters, of which the older one has a falling weight");
+  /** Two counters of fixed windows. The weight of the older window's counter falls with time. */
+  SLIDING_COUNTER("sliding-counter", "two counters; the weight of the older counter falls with time");
 
   private static final String ALL = "all";
 
@@ -82,7 +82,7 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names for the command line, such as {@code time-bucket}. The last name is {@code
+   * Returns the names for the command line, such as {@code time-bucket}. The list ends with {@code
    * all}.
    */
   public static List<String> names() {
@@ -272,8 +272,8 @@ public enum Algorithm {
     }
 
     /**
-     * Returns the time until the run after which the request is admitted, if the process does not
-     * stall.
+     * Returns the time until the run of the drain process after which the request is admitted, if
+     * the process does not stall.
      */
     private long waitNanos(long excessNanos, long nowNanos) {
       long runs = (excessNanos - 1) / everyNanos + 1;
@@ -326,8 +326,8 @@ public enum Algorithm {
   }
 
   /**
-   * A log of the requests that were admitted in the last window. In no window are more tokens
-   * admitted than the burst. A sliding log needs one entry per admitted request.
+   * A log of the requests that were admitted in the last window. No window admits more tokens than
+   * the burst. A sliding log needs one entry per admitted request.
    */
   private static final class SlidingLog implements SimulatedLimiter {
 

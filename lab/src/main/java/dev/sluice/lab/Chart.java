@@ -45,7 +45,9 @@ record Chart(
   private static final int STALL_WORD = 86; // the width of the label "drip stalled" and a small gap
   private static final int FULL_WORD = 30;
 
-  /** The plot is higher than the limit by this factor, which leaves space for the word "full". */
+  /**
+   * The height of the plot divided by the height of the limit; leaves space for the word "full".
+   */
   private static final double ROOM_ABOVE_LIMIT = 1.25;
 
   /** Maps a number to a share of the height. */

@@ -182,14 +182,14 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
 
   /**
    * Sends one request, and retries it after each denial. Before a retry, the client waits for
-   * {@code retryAfter} and, with jitter, for an additional random time. The bound of the random
-   * time doubles with each denial.
+   * {@code retryAfter} and, with jitter, for a random additional time. The longest possible
+   * additional wait doubles with each denial.
    */
   static final class Retrying implements Behaviour {
 
     /**
-     * After this many denials, the bound of the random time no longer doubles. 2^20 times the wait
-     * is longer than any run.
+     * The number of denials after which the longest possible additional wait no longer doubles.
+     * 2^20 times the wait is longer than any run.
      */
     private static final int MOST_DOUBLINGS = 20;
 
@@ -203,8 +203,8 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
      * Creates the behaviour.
      *
      * @param tries how many requests the client sends before it gives up
-     * @param jitter the bound of the random time after the first denial, as a share of {@code
-     *     retryAfter}
+     * @param jitter the longest possible additional wait after the first denial, as a share of
+     *     {@code retryAfter}
      */
     Retrying(long firstNanos, long tries, double jitter, Chance chance) {
       this.firstNanos = firstNanos;

@@ -27,9 +27,9 @@ public final class ClientGroup {
   static final int MOST_CLIENTS = 1_000_000;
 
   /**
-   * The most candidates of a diurnal group. The rate of noon is at most twice the mean rate. So
-   * over whole days, a group with more candidates than this bound sends more requests than {@link
-   * Scenario#MOST_REQUESTS}.
+   * The most candidate requests of a diurnal group. The rate of noon is at most twice the mean
+   * rate. So over whole days, a group with more than {@code MOST_CANDIDATES} candidates sends more
+   * requests than {@link Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
@@ -131,8 +131,8 @@ public final class ClientGroup {
   }
 
   /**
-   * Adds the clients of this group to a list that already contains the clients of the groups
-   * before.
+   * Adds the clients of this group to a list that already contains the clients of the previous
+   * groups.
    */
   void addTo(List<Client> clients, long seed) {
     long many = manyClients();
@@ -192,7 +192,7 @@ public final class ClientGroup {
     return switch (kind) {
       case STEADY -> {
         // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
-        // so a client with this gap sends at most one request.
+        // so a client with a gap of LONGEST sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);
@@ -223,8 +223,9 @@ public final class ClientGroup {
   }
 
   /**
-   * Creates the behaviour, and bounds the number of candidates. A bound on requests is not enough:
-   * at midnight almost no candidate becomes a request, so a run could take hours without a request.
+   * Creates the behaviour of a client, and limits the number of its candidate requests. A limit on
+   * the number of requests is not enough: at midnight almost no candidate becomes a request, so a
+   * run could take hours without a request.
    */
   private Client.Diurnal diurnal(double defaultGap, Client.Chance chance) {
     Client.Diurnal behaviour =
@@ -242,7 +243,10 @@ public final class ClientGroup {
     return behaviour;
   }
 
-  /** Creates the behaviour, with gaps between bursts that result in the rate of the settings. */
+  /**
+   * Creates the behaviour of a client, with gaps between bursts that result in the rate of the
+   * settings.
+   */
   private Client.Bursty bursty(double defaultGap, Client.Chance chance) {
     long size = settings.number("size", Math.max(quota.burst() / 2, 1), 1, MOST_CLIENTS);
     double cycle = settings.gapNanos("rate", defaultGap) * size;

@@ -23,7 +23,7 @@ final class Conclusion {
 
   private static final int NOTABLE = 3;
 
-  /** A peak after the first period is reported only if it has at least this many requests. */
+  /** The smallest number of requests for which a peak after the first period is reported. */
   private static final int SPIKE = 10;
 
   private final List<RunResult> results;
@@ -95,8 +95,8 @@ final class Conclusion {
 
   /**
    * Compares the longest lockouts. Returns nothing if a subject with a shorter lockout left more
-   * clients unserved, since the lockout of a client that gives up ends at its last attempt, and
-   * therefore looks too short.
+   * clients unserved. When a client gives up, its lockout ends at its last attempt, and therefore
+   * looks too short.
    */
   private Optional<String> lockout() {
     List<Contender> contenders = contrast(RunResult::longestLockoutNanos, NOTABLE);

@@ -38,8 +38,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * Returns the same schedule with one more stall. {@code from} is the time from the start of the
-   * simulation to the stall.
+   * Returns a copy of this schedule with one more stall. {@code from} is the time from the start of
+   * the simulation to the stall.
    */
   public Drip stalledFrom(Duration from, Duration length) {
     List<Stall> more = new ArrayList<>(stalls);
@@ -53,7 +53,8 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * A time in which the process does not run. Later runs do not make up for the missed runs.
+   * A time span in which the drain process does not run. Later runs do not make up for the missed
+   * runs.
    *
    * @param from the time from the start of the simulation to the stall
    */

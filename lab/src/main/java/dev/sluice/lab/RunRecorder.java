@@ -40,7 +40,7 @@ final class RunRecorder {
    * Creates a recorder.
    *
    * @param limiter the limiter of the run, from which the level of the watched bucket is read
-   * @param watched the index of the client whose bucket is drawn
+   * @param watched the index of the client whose bucket the chart shows
    */
   RunRecorder(
       Subject subject,

@@ -82,7 +82,10 @@ public final class RunResultsJson {
     json.writeEndObject();
   }
 
-  /** Writes the drip, with the time between two runs for the subject's limit. */
+  /**
+   * Writes the schedule of the drain process, with the time between two runs for the subject's
+   * limit.
+   */
   private static void drip(JsonGenerator json, Subject subject) throws IOException {
     Drip drip = subject.drip();
     json.writeObjectFieldStart("drip");

@@ -20,7 +20,7 @@ import java.util.function.LongConsumer;
  * @param traffic the groups of clients, at least one
  * @param length the simulated time, at most ten years
  * @param bin the time step over which requests are counted; a run has at most 2,000 steps
- * @param watched the client whose bucket is drawn; empty for the first client
+ * @param watched the client whose bucket the chart shows; empty for the first client
  */
 public record Scenario(
     List<ClientGroup> traffic, Duration length, Duration bin, long seed, String watched) {
@@ -170,7 +170,7 @@ public record Scenario(
     return 0;
   }
 
-  /** Returns the name of the client whose bucket is drawn. */
+  /** Returns the name of the client whose bucket the chart shows. */
   String watchedClient() {
     List<Client> clients = clients(traffic, seed);
     return clients.get(watchedIndex(clients)).name();

@@ -12,8 +12,8 @@ import java.util.List;
 public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
 
   /**
-   * The most runs of the drip process in one simulation. A simulation with more runs of the process
-   * would take hours.
+   * The most runs of the drip process in one simulation. A simulation with more than {@code
+   * MOST_DRIPS} runs would take hours.
    */
   private static final long MOST_DRIPS = 100_000_000;
 

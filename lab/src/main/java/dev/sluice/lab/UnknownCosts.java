@@ -84,8 +84,8 @@ public record UnknownCosts(Quota quota, double demand, Duration length, long see
      */
     AFTERWARDS("charge afterwards"),
     /**
-     * A call is admitted if the bucket has the tokens for its largest cost, in addition to the
-     * tokens held for calls in flight. The true cost is charged at the end of the call.
+     * A call is admitted if the bucket has the tokens for the largest cost of a call, in addition
+     * to the tokens held for calls in flight. The true cost is charged at the end of the call.
      */
     HOLD("hold the largest, charge at the end"),
     /** A call reserves the largest cost, and is settled at its end. */

@@ -521,7 +521,7 @@ final class PostgresStoreTest {
       assertThat(replay.presence()).as("of a clock of this process").isEmpty();
       assertThatThrownBy(() -> away.presence().orElseThrow().announce("a", longest))
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("the list of servers cannot be read");
+          .hasMessageContaining("the list of processes cannot be read");
     }
   }
 

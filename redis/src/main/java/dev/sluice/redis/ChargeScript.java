@@ -135,7 +135,9 @@ final class ChargeScript {
     }
   }
 
-  /** Whether the charge is a check or a spend whose times are small enough for the short form. */
+  /**
+   * Whether the charge is a check or a spend whose times are small enough for the shorter encoding.
+   */
   private static boolean isShort(Charge charge) {
     boolean spendsOrLooks =
         switch (charge.op()) {
@@ -173,7 +175,7 @@ final class ChargeScript {
   }
 
   /**
-   * Returns the readings of the buckets of one batch.
+   * Returns what the script read from the buckets of one batch.
    *
    * @param first the index of the batch's first charge among all charges of the call
    * @throws StoreException if the server could not decide on the batch; nothing was charged then
@@ -206,7 +208,7 @@ final class ChargeScript {
     }
     long nanos = 0;
     for (byte digit : digits) {
-      // Cannot overflow: the script returns only numbers below 2^64.
+      // The sum cannot overflow, since the script returns only numbers below 2^64.
       nanos = nanos * 10 + (digit - '0');
     }
     return nanos;

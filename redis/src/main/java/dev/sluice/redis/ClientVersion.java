@@ -90,7 +90,7 @@ final class ClientVersion {
     }
   }
 
-  /** Loaded only if Lettuce has the method that this class calls. */
+  /** This class is loaded only if Lettuce has the method that this class calls. */
   private static final class Since7 {
 
     static void withoutMaintenanceNotifications(ClientOptions.Builder options) {

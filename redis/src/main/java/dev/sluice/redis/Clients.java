@@ -138,8 +138,8 @@ final class Clients {
   /**
    * Returns a provider that returns its credentials at once. With any other provider, such as the
    * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
-   * thread of another pool. Lettuce 7.7 can then return a connection that rejects commands for a
-   * moment, since the connection's state is not yet "connected".
+   * thread of another pool. With any other provider, Lettuce 7.7 can also return a connection too
+   * early: the connection rejects commands for a moment, since its state is not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));
@@ -227,9 +227,9 @@ final class Clients {
   }
 
   /**
-   * Closes a client in bounded time. Lettuce's own shutdown waits for a refresh of the topology in
-   * flight, which an unreachable server can delay for ever. {@link #close} ends the client's
-   * threads.
+   * Closes a client in bounded time. Lettuce's own shutdown waits until a topology refresh in
+   * flight has ended, which an unreachable server can delay for ever. {@link #close} ends the
+   * client's threads.
    */
   static void close(AbstractRedisClient client) {
     client

@@ -79,10 +79,10 @@ final class ClusterSlots implements Roll.Servers {
   }
 
   /**
-   * Refreshes the map, which can take long if another server is unreachable. During the refresh,
-   * pings the server on the connection that calls use. If the pinged connection does not respond,
-   * it is closed, so that the client reconnects, since the server's machine may be down. If the
-   * server responds to PING, the probe also runs the script.
+   * Refreshes the Cluster's map, which can take long if another server is unreachable. While the
+   * map is refreshed, pings the server on the connection that calls use. If the pinged connection
+   * does not respond, it is closed, so that the client reconnects, since the server's machine may
+   * be down. If the server responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -107,7 +107,7 @@ final class ClusterSlots implements Roll.Servers {
         return scripts.probe(key);
       }
     }
-    return CompletableFuture.completedFuture("owns no slot of a probe key");
+    return CompletableFuture.completedFuture("the server owns no slot of a probe key");
   }
 
   /**
@@ -139,7 +139,9 @@ final class ClusterSlots implements Roll.Servers {
     return ServerFault.named(name, within(link.connection().thenCompose(this::pingMasters)));
   }
 
-  /** Announces the process to the server of the key's slot. */
+  /**
+   * Adds the process to the list of processes, on the server that has the slot of the list's key.
+   */
   @Override
   public CompletionStage<List<String>> announce(byte[] key, String process, Duration time) {
     return within(link.connection().thenCompose(to -> to.announce(key, process, time)));
@@ -165,7 +167,7 @@ final class ClusterSlots implements Roll.Servers {
     connector.close();
   }
 
-  /** A slot with its current master. */
+  /** A hash slot of the Cluster, with its current master. */
   private final class Slot implements Endpoint {
     private final int slot;
 

@@ -23,8 +23,8 @@ import java.util.Set;
 import java.util.regex.Pattern;
 
 /**
- * Reads keys of a store with {@code SCAN}, on separate connections. Each scan uses a new object.
- * Blocks; not thread-safe.
+ * Reads keys of a store with {@code SCAN}, on separate connections. Use a new {@code KeyScan} for
+ * each scan. Blocks; not thread-safe.
  */
 final class KeyScan {
 

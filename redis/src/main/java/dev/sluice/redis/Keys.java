@@ -20,7 +20,7 @@ record Keys(String prefix, HashTag tag) {
   }
 
   /**
-   * Returns the bucket key for a key in Redis; null if the key does not belong to these buckets.
+   * Returns the bucket key for a key in Redis; null if the Redis key is not a key of this store.
    */
   @Nullable String text(byte[] key) {
     String text = new String(key, StandardCharsets.UTF_8);

@@ -116,7 +116,10 @@ class LettuceConnection implements Connection {
       this.answer = answer;
     }
 
-    /** Encodes this command. Only Lettuce calls this method, and only when it writes. */
+    /**
+     * Encodes this command. Only Lettuce calls this method, and only when Lettuce writes the
+     * command.
+     */
     @Override
     public void encode(ByteBuf out) {
       if (sent && !answer.isError) {

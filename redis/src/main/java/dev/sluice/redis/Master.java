@@ -78,7 +78,7 @@ final class Master {
     }
   }
 
-  /** Requests the address from the Sentinels, unless a request is in flight. */
+  /** Requests the master's address from the Sentinels, unless a request is in flight. */
   private void ask() {
     if (closed || !asking.compareAndSet(false, true)) {
       return;

@@ -62,7 +62,7 @@ final class RedisOption<T> {
     void check(StoreUri uri, T value);
   }
 
-  /** Makes options with the same allowed values. */
+  /** A factory of options that have the same allowed values. */
   static final class Kind<T> {
     private final String values;
     private final Function<String, T> reader;

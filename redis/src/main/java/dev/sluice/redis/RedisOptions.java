@@ -83,7 +83,8 @@ final class RedisOptions {
           .option("clock", "server", "clock for decisions");
 
   static final RedisOption<Duration> SKEW =
-      // Without the slack, Redis could expire a bucket that a slow client's clock still needs.
+      // With a skew above SLACK, Redis could expire a bucket that is not full yet by the slowest
+      // clock.
       RedisOption.duration(Duration.ZERO, ClientClock.SLACK)
           .option("skew", "100ms", "largest difference between the clients' clocks");
 
@@ -227,7 +228,10 @@ final class RedisOptions {
     return Objects.requireNonNull(find(option), option.name());
   }
 
-  /** Returns the value that was set, or the default; null if the option has neither. */
+  /**
+   * Returns the value that was set, or the default; null if no value was set and there is no
+   * default.
+   */
   @SuppressWarnings("unchecked") // only with() adds values, and it requires the option's type
   <T> @Nullable T find(RedisOption<T> option) {
     Object value = set.get(option);

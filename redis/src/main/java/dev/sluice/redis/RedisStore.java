@@ -30,13 +30,13 @@ import org.jspecify.annotations.Nullable;
  * most once: if the response is lost, the charge fails, although the server may have charged the
  * buckets.
  *
- * <p>Opening connects and runs the script once, up to {@code connectTimeout}. If a server is
- * unreachable, opening still succeeds, and charges fail. Every charge ends at the latest after the
- * time-out. A caller that no longer needs the result cancels the future of {@link #chargeAsync}, so
- * that a batch that was not sent yet is not charged. Actions chained to a future of {@code
- * chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and {@link
- * #ping} block for a round trip, and throw on the store's own threads, where they would deadlock.
- * {@link #chargeAsync} never blocks.
+ * <p>Opening the store connects and runs the script once, up to {@code connectTimeout}. If a server
+ * is unreachable, the store is opened nevertheless, and its charges fail. Every charge ends at the
+ * latest after the time-out. A caller that no longer needs the result cancels the future of {@link
+ * #chargeAsync}, so that a batch that was not sent yet is not charged. Actions chained to a future
+ * of {@code chargeAsync} run on threads that are allowed to block. Thread-safe. {@link #charge} and
+ * {@link #ping} block for a round trip, and throw on the store's own threads, where they would
+ * deadlock. {@link #chargeAsync} never blocks.
  */
 public final class RedisStore implements BucketStore {
 
@@ -165,8 +165,8 @@ public final class RedisStore implements BucketStore {
   }
 
   /**
-   * Waits up to the time-out for refunds and for batches over several servers in flight, then
-   * closes the connections. Requests that are still in flight fail. If one of the store's own
+   * Waits up to the time-out for refunds in flight and for batches in flight over several servers,
+   * then closes the connections. Requests that are still in flight fail. If one of the store's own
    * threads calls this method, another thread closes the store, since the store's threads must not
    * wait for their own work.
    */

@@ -39,9 +39,9 @@ public final class RedisStoreBuilder {
 
   /** The protocol between client and server. */
   public enum Protocol {
-    /** The older protocol, which every server and proxy supports. */
+    /** The older Redis protocol, which every server and proxy supports. */
     RESP2,
-    /** The protocol that Redis has since version 6. */
+    /** The newer Redis protocol, which Redis supports since version 6. */
     RESP3
   }
 
@@ -213,8 +213,8 @@ public final class RedisStoreBuilder {
    * Requires {@link #clock}.
    *
    * @param most the largest difference between two clocks, up to ten minutes. The wait in a denial
-   *     can be too short by the skew, for a process whose clock is behind, or after a limit was
-   *     reduced
+   *     can be too short by up to the skew of the clocks, if a process's clock is behind or a limit
+   *     was reduced
    * @return this
    */
   @CanIgnoreReturnValue
@@ -223,9 +223,9 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how long a denial is repeated from memory before the server is called again; by default 1
-   * s. A refund or reset by another process takes effect at the latest after this time. Denials of
-   * a Cluster or of a ring of several servers are never repeated from memory.
+   * Sets how long the client repeats a denial from its memory before it calls the server again; by
+   * default 1 s. A repeated denial ignores refunds and resets by other processes. For a Cluster or
+   * a ring of several servers, the client never repeats a denial from its memory.
    *
    * @param most the longest time to repeat a denial, up to an hour; zero to call the server for
    *     every charge
@@ -237,10 +237,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. A
-   * request beyond this number is rejected.
+   * Sets how many requests can wait for a server, or for the whole Cluster; by default 16384. While
+   * the maximum number of requests is waiting, further requests are rejected.
    *
-   * @param requests at least 1
+   * @param requests the maximum number of waiting requests, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -251,7 +251,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets how many calls in a row fail before a server is marked down; by default 5.
    *
-   * @param calls at least 1
+   * @param calls the number of failed calls in a row, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -262,7 +262,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the interval of probes to a server that is marked down; by default 500 ms.
    *
-   * @param interval from 1 ms to an hour
+   * @param interval the interval of probes, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -272,7 +272,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Sets the user that logs in to the Sentinels. Sentinels have separate users and passwords, and
-   * never receive the servers' credentials. Set the password of this user with {@link
+   * never receive the servers' credentials. Set the password for the Sentinels with {@link
    * #sentinelPassword}.
    *
    * @param user the ACL user; not needed if the Sentinels have only a password
@@ -295,9 +295,10 @@ public final class RedisStoreBuilder {
   }
 
   /**
-   * Sets the names with which a ring places keys, in the order of the hosts. Sluice and Boulder
-   * find a bucket on the same server only if both use the same names for the servers. If a server
-   * gets another address but keeps its name, its keys stay on this server.
+   * Sets the servers' names in a ring, whose hashes determine each key's server, in the order of
+   * the hosts. Sluice and Boulder find a bucket on the same server only if both use the same names
+   * for the servers. If a server gets another address but keeps its name, its keys stay on this
+   * server.
    *
    * @param names one name for each host, all different
    * @return this
@@ -310,7 +311,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the observer.
    *
-   * @param newObserver counts and times the calls to the store
+   * @param newObserver an observer that counts the calls to the store and measures their durations
    * @return this
    */
   @CanIgnoreReturnValue
@@ -321,7 +322,7 @@ public final class RedisStoreBuilder {
 
   /**
    * Opens the store: connects and runs the script once, up to {@code connectTimeout}. If a server
-   * is unreachable, opening still succeeds, and charges fail.
+   * is unreachable, the store is opened nevertheless, and its charges fail.
    *
    * @return the store, to be closed by the caller
    * @throws IllegalArgumentException if options contradict each other

@@ -15,7 +15,7 @@ import java.util.concurrent.TimeoutException;
 /**
  * The list of processes that use a store, in one key of Redis. The value has a line for each
  * process: the time at which the process leaves the list, in milliseconds since the epoch, and its
- * name. The Redis key of the list expires at the time in its most recently written line. A line
+ * name. The Redis key of the list expires at the time in the line that was written last. A line
  * with a time more than a minute ahead is wrong, for example because the server's clock was set
  * back, and is removed. Reading and writing the list needs only commands that the bucket script
  * also needs, so the ACL for the buckets is sufficient.
@@ -70,7 +70,8 @@ final class Roll implements Presence {
     /**
      * Adds a process to the list on every server that keeps a list.
      *
-     * @return the names of the processes on these servers' lists; fails if no server responded
+     * @return the names of the processes on the lists of all servers that keep a list; fails if no
+     *     server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }
@@ -95,7 +96,7 @@ final class Roll implements Presence {
       throw cause instanceof TimeoutException
           ? timedOut(cause)
           : new StoreException(
-              "%s: the list of servers cannot be read: %s".formatted(store, cause.getMessage()),
+              "%s: the list of processes cannot be read: %s".formatted(store, cause.getMessage()),
               cause);
     } catch (TimeoutException e) {
       throw timedOut(e);

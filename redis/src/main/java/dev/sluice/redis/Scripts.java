@@ -19,7 +19,7 @@ final class Scripts {
   private final @Nullable ClientClock clock;
 
   /**
-   * Creates the calls of a connection.
+   * Creates an object that makes the calls of the script on a connection.
    *
    * @param onReplica an action that runs if the server reports that it is a replica
    */
@@ -36,7 +36,7 @@ final class Scripts {
   }
 
   /**
-   * Checks a bucket that no client uses.
+   * Probes the server: runs the script once, on a bucket that no client uses.
    *
    * @param key the bucket's key
    * @return a future that fails if the server is down; any other error counts as success

@@ -98,7 +98,7 @@ record ServerFault(Throwable cause, String code) implements Fault {
     };
   }
 
-  /** Whether the server sent no error. */
+  /** Whether the call failed without an error from the server. */
   boolean isSilence() {
     return code.isEmpty();
   }
@@ -123,7 +123,10 @@ record ServerFault(Throwable cause, String code) implements Fault {
         .replaceAll("[. ]+$", "");
   }
 
-  /** Returns the innermost message, which says most: "connection refused", "WRONGPASS …". */
+  /**
+   * Returns the message of the innermost exception, which says the most: "connection refused",
+   * "WRONGPASS …".
+   */
   @Override
   public String words() {
     Throwable root = cause;

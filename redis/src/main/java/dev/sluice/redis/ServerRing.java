@@ -28,7 +28,7 @@ final class ServerRing implements Roll.Servers {
   /**
    * Creates a ring.
    *
-   * @param placementNames the servers' names, with which keys are placed
+   * @param placementNames the servers' names, whose hashes determine each key's server
    * @param onClose an action that runs when the ring is closed
    */
   ServerRing(

@@ -131,8 +131,8 @@ record StoreUri(
     if (kind == Kind.SENTINEL && (master == null || master.isEmpty())) {
       throw bad(
           uri,
-          "no name of the master",
-          "the name at the end, redis-sentinel://host:port/0#mymaster");
+          "an address without the master's name",
+          "the master's name at the end, as in redis-sentinel://host:port/0#mymaster");
     }
     if (kind != Kind.SENTINEL && master != null) {
       throw bad(uri, "#" + master, "no fragment; only a redis-sentinel address has a fragment");

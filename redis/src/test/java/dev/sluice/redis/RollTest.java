@@ -113,7 +113,7 @@ final class RollTest {
       redis.command("LPUSH", "0:servers", "x");
       assertThatThrownBy(() -> roll.announce("a", LONG))
           .isInstanceOf(StoreException.class)
-          .hasMessageContaining("the list of servers cannot be read")
+          .hasMessageContaining("the list of processes cannot be read")
           .hasMessageContaining("WRONGTYPE");
       redis.kill();
       assertThatThrownBy(() -> roll.announce("a", LONG)).isInstanceOf(StoreException.class);

@@ -62,7 +62,7 @@ final class StoreUriTest {
         "redis://a/x | database \"x\"",
         "redis://a/-1 | database \"-1\"",
         "redis://a#m | #m",
-        "redis-sentinel://a | no name of the master",
+        "redis-sentinel://a | an address without the master's name",
         "redis-cluster://a/1 | database 1",
         "redis://a?timeout | name=value",
         "redis://a?prefix=a&prefix=b | option prefix twice",

@@ -41,7 +41,7 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of a client that did not fit into the first table of clients. Only a client
+   * Returns the number of a client that did not fit into the table of all clients. Only a client
    * with a denial gets a number; for any other client, the method returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {
@@ -92,8 +92,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns how many clients were denied a request: by the first limits, by the second limits, or
-   * by both if both arguments are true.
+   * Returns how many clients were denied a request by the limits in force ({@code byFirst}), by the
+   * candidate ({@code bySecond}), or by both if both arguments are true.
    */
   long denied(boolean byFirst, boolean bySecond) {
     BitSet found = new BitSet();

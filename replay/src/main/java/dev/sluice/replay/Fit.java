@@ -53,7 +53,8 @@ public final class Fit implements Demands {
     }
 
     /**
-     * Chooses a point. If there is an attack, prefers the points that deny the most heavy clients.
+     * Chooses a quota from the curve. If there is an attack, prefers the quotas that deny the most
+     * heavy clients.
      */
     public Point of(List<Point> curve) {
       return curve.stream()

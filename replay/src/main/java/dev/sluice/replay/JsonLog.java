@@ -57,7 +57,7 @@ final class JsonLog extends LogFormat {
           Map.entry("httprequest.uri", "target"),
           Map.entry("httprequest.args", "query"),
           Map.entry("responsecodesent", "status"),
-          // keys that many other programs write
+          // keys that are common in the logs of many programs
           Map.entry("time", "time"),
           Map.entry("client", "client"),
           Map.entry("method", "method"),
@@ -81,8 +81,8 @@ final class JsonLog extends LogFormat {
   private boolean isSealed;
 
   /**
-   * The column of a header, and a second column with the same header, for a key outside of the
-   * object with the headers.
+   * A header's two columns: one for its key in the object with the headers, one for a key outside
+   * of this object.
    */
   private record Plain(int header, int column) {}
 
@@ -111,7 +111,8 @@ final class JsonLog extends LogFormat {
     if (column >= 0 || isSealed || !(isHeader || wanted.startsWith(FIELD))) {
       return column;
     }
-    // A JSON log does not list its columns, so a later line can contain this column.
+    // A JSON log does not list its columns, so a later line can contain a column that is not known
+    // yet.
     String key = wanted.substring(wanted.indexOf(':') + 1).toLowerCase(Locale.ROOT);
     if (!isHeader) {
       int added = add(key, null);
@@ -224,7 +225,7 @@ final class JsonLog extends LogFormat {
       entry.set(column, value);
     }
     if (entry.length() > MOST_BYTES) {
-      throw new IOException("the headers have too many values");
+      throw new IOException("the values of the headers are too long");
     }
     if (header != null) {
       if (entry.hasValue(header)) {

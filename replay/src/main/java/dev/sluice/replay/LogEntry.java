@@ -73,8 +73,8 @@ final class LogEntry {
   }
 
   /**
-   * Appends text to the value of a column. Copies the value first, unless it is the last value in
-   * the array.
+   * Appends text to the value of a column. If the value is not the last value in the array, copies
+   * the value to the end of the array first.
    */
   void append(int column, String more) {
     int start = from[column];

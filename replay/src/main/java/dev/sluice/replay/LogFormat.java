@@ -28,8 +28,8 @@ import org.jspecify.annotations.Nullable;
 abstract class LogFormat {
 
   /**
-   * The formats that {@link #recognise} tries. If two formats read equally many lines, the earlier
-   * format in this list is chosen.
+   * The formats that {@link #recognise} tries. If two formats read equally many lines, the format
+   * that is earlier in {@code RECOGNISED} is chosen.
    */
   private static final List<String> RECOGNISED =
       List.of("combined", "alb", "envoy", "haproxy", "cloudfront", "json");
@@ -157,7 +157,7 @@ abstract class LogFormat {
     return columns;
   }
 
-  /** Adds a column. Returns the number of the column. */
+  /** Adds a column. Returns the number of the new column. */
   @CanIgnoreReturnValue
   final int add(String nativeName, @Nullable String shared) {
     int column = natives.size();
@@ -215,8 +215,8 @@ abstract class LogFormat {
   void seal() {}
 
   /**
-   * Returns whether a line can add columns. If a line can add columns, one thread must both read
-   * lines and decide requests.
+   * Returns whether a log line can declare further columns. If a line can declare columns, one
+   * thread must both read lines and decide requests.
    */
   boolean addsColumns() {
     return false;
@@ -249,7 +249,7 @@ abstract class LogFormat {
    */
   abstract boolean read(LogEntry entry);
 
-  /** Returns the mistake in the line of an entry, after {@link #read} returned false. */
+  /** Describes the mistake in the line of an entry, after {@link #read} returned false. */
   abstract String fault(LogEntry entry);
 
   /** Returns for a message why a line cannot be parsed. */
@@ -316,8 +316,8 @@ abstract class LogFormat {
         "remote_addr=client ident remote_user=user time_local=time request=request status=status body_bytes_sent";
 
     /**
-     * The columns of each log layout. A column is its native name, optionally followed by "=" and
-     * its shared name.
+     * The columns of each log layout. Each column is written as its native name, optionally
+     * followed by "=" and its shared name.
      */
     static final Map<String, String> LAYOUTS =
         Map.of(
@@ -513,8 +513,8 @@ abstract class LogFormat {
     }
 
     /**
-     * Returns the number of the column with a title. Adds a column if no earlier file has this
-     * title.
+     * Returns the number of the column with a title. Adds a column if no earlier file has a column
+     * with this title.
      */
     private int columnOf(String title) {
       String key = title.replace("\"", "").strip().toLowerCase(Locale.ROOT);

@@ -32,7 +32,8 @@ import org.jspecify.annotations.Nullable;
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
-  // Larger than the buffers of the streams, so that the streams read into this buffer directly.
+  // The buffer is larger than the buffers of the streams, so that the streams read into it
+  // directly.
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
@@ -116,7 +117,7 @@ final class LogReader implements AutoCloseable {
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
-      // Reads until the oldest held request is older than the window.
+      // Reads until the oldest request in memory is older than the window.
     }
     if (count == 0) {
       return null;
@@ -376,7 +377,7 @@ final class LogReader implements AutoCloseable {
           filled -= start;
           start = 0;
         }
-        // A line of this length is rejected, so drop the rest of the line.
+        // The line is so long that it will be rejected, so drop the rest of the line.
         if (filled > 2 * LONGEST_LINE) {
           scanned = filled = LONGEST_LINE + 1;
         }

@@ -26,7 +26,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class LogRequest implements WebRequest {
 
-  /** Separates several values of one header. No header value can contain this separator. */
+  /** Separates several values of one header. No header value can contain a line break. */
   static final String NEXT_VALUE = "\n";
 
   private static final String COOKIE = "Cookie";
@@ -77,7 +77,7 @@ final class LogRequest implements WebRequest {
     return text;
   }
 
-  /** Returns whether no line so far had a value for a column that was read. */
+  /** Returns whether a column is missing, or was read but had no value in any line so far. */
   boolean lacks(String name) {
     int column = format.column(name);
     return column < 0 || (used.get(column) && !present.get(column));
@@ -201,7 +201,7 @@ final class LogRequest implements WebRequest {
     private static final VarHandle SIZE =
         MethodHandles.byteArrayViewVarHandle(int[].class, ByteOrder.LITTLE_ENDIAN);
 
-    // The key of a line without a value in the only column.
+    // The key of a line whose only used column has no value.
     private static final byte[] ABSENT = {-1};
 
     private Key() {}
@@ -229,10 +229,9 @@ final class LogRequest implements WebRequest {
     }
 
     /**
-     * Returns the key of a line: a copy of the values, with the size of each value before it. The
-     * key of a line with only one column is the column's value, without a size before it. A key
-     * that consists of one column often equals the id of the bucket, so that both can be the same
-     * array.
+     * Returns the key of a line: a copy of the values, with the size of each value before it. If
+     * only one column is used, the key is the column's value alone, without its size. A key that
+     * consists of one column often equals the id of the bucket, so that both can be the same array.
      */
     static byte[] of(LogEntry entry, int[] columns) {
       if (columns.length == 1) {

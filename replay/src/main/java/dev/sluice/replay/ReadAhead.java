@@ -22,8 +22,8 @@ final class ReadAhead implements AutoCloseable {
   private static final int MOST_BYTES = 1 << 22; // of the lines in one batch
 
   /**
-   * Requests in the order of the reader. The requests of a batch are valid until the next call of
-   * {@link #next}.
+   * A batch of requests, in the order in which the reader returned them. The requests of a batch
+   * are valid until the next call of {@link #next}.
    */
   static final class Batch {
 

@@ -176,8 +176,8 @@ public final class Replay {
   }
 
   /**
-   * Leaves out requests with one of these response statuses, such as 429. By default, no request is
-   * left out.
+   * Leaves out requests with one of the given response statuses, such as 429. By default, no
+   * request is left out.
    */
   @CanIgnoreReturnValue
   public Replay skipStatus(Set<Integer> statuses) {
@@ -198,8 +198,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a listener that receives the number of lines read so far, from time to time. The thread of
-   * the run calls the listener.
+   * Sets a listener that receives the number of lines read so far, from time to time. The thread
+   * that runs the replay calls the listener.
    */
   @CanIgnoreReturnValue
   public Replay progress(LongConsumer listener) {
@@ -208,8 +208,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that receives each denial, in the order of time. The thread of the run calls
-   * the consumer.
+   * Sets a consumer that receives each denial, in the order of time. The thread that runs the
+   * replay calls the consumer.
    */
   @CanIgnoreReturnValue
   public Replay denials(@Nullable Consumer<Denial> taker) {
@@ -245,8 +245,8 @@ public final class Replay {
   }
 
   /**
-   * Sets a consumer that receives the costs that requests would charge to a limit. A run with this
-   * consumer decides no requests.
+   * Sets a consumer that receives the costs that requests would charge to a limit. A replay with a
+   * consumer of costs decides no requests.
    */
   @CanIgnoreReturnValue
   public Replay demands(String limit, Demands taker) {
@@ -289,7 +289,7 @@ public final class Replay {
    *
    * @param atNanos the time of the request, in nanoseconds since the epoch
    * @param rule the line of the rule; 0 without a rule book
-   * @param limit the limit that denied; empty if the rule denies all requests
+   * @param limit the limit that denied the request; empty if the rule denies all requests
    * @param id the id of the bucket; empty if the rule denies all requests
    * @param request the method and the target of the request; empty if the log has neither
    * @param status the response status in the log; -1 if the log has none

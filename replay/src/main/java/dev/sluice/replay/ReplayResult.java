@@ -41,10 +41,10 @@ public record ReplayResult(
       Lines found, long skipped, long firstNanos, long lastNanos, String format, ZoneId zone) {}
 
   /**
-   * The numbers of lines in the logs.
+   * The number of lines in the logs, and the number of lines with each kind of problem.
    *
    * @param lines the lines of all files, without headings and empty lines
-   * @param unread the lines that are not a request in the format
+   * @param unread the lines that do not contain a request in the format of the log
    * @param firstUnread the file and position of the first line that is not a request; null if all
    *     lines are requests
    * @param late the requests that were out of order by more than the window; each was decided at
@@ -117,7 +117,7 @@ public record ReplayResult(
    * A value that a rule or a count uses but the log does not contain.
    *
    * @param rule the file and line of the rule, or the text of the count, where the value is used
-   * @param word the value, such as {@code header:x-api-key}
+   * @param word the name of the missing value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}
 
@@ -140,7 +140,7 @@ public record ReplayResult(
    *
    * @param atNanos the start of the minute, in nanoseconds since the epoch
    * @param client the client with the most denied requests in the minute
-   * @param ofClient the number of denied requests of this client
+   * @param ofClient the number of the client's denied requests
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 

@@ -48,7 +48,8 @@ final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of entries in one bucket of the table. The hashes of one bucket share a cache line.
+  // The number of entries in one bucket of the hash table. The hashes of a bucket's entries share a
+  // cache line.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
@@ -357,12 +358,15 @@ final class ReplayRun {
     return null;
   }
 
-  /** Returns the charges of a line. Lines with the same values get the same object. */
+  /**
+   * Returns the charges of a line. For lines with the same values, returns the same {@code Known}
+   * object.
+   */
   private Known known(LogEntry entry, @Nullable Known likely) {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the group can have the same values, or can have added a column.
+    // An earlier line of the group of lines can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -428,7 +432,7 @@ final class ReplayRun {
     keyBytes = 0;
   }
 
-  /** Returns the first index of the bucket for a hash. */
+  /** Returns the first index of the hash table's bucket for a hash. */
   private static int place(long hash) {
     return (int) hash & (REMEMBERED - WAYS);
   }
@@ -484,8 +488,8 @@ final class ReplayRun {
   }
 
   /**
-   * Returns the number of a line's client. A client with a denial gets a number even if the first
-   * table of clients is full.
+   * Returns the number of a line's client. A client with a denial gets a number even if the table
+   * of all clients is full.
    */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Joins the results of all shards of the same logs. No client belongs to two shards, so every
- * number is the sum over all shards. The result equals the result of one run with all requests. Not
- * thread-safe.
+ * number is the sum over all shards. The joined result equals the result of one replay of all
+ * requests. Not thread-safe.
  */
 public final class Shards {
 

@@ -56,7 +56,7 @@ final class Side {
     DENIED,
     /**
      * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
-     * has too many interpretations. A server would reply to this request with 400.
+     * has too many interpretations. For an unusable request, a server would reply with 400.
      */
     UNUSABLE
   }
@@ -79,8 +79,8 @@ final class Side {
     final List<Tally> tallies;
 
     private final int trials; // the number of transactions in shadow
-    // If one transaction with one quota decides, and no limit is in shadow, these fields copy the
-    // transaction, so that a decision reads few objects.
+    // If one transaction with one quota decides, and no limit is in shadow, the following fields
+    // copy the transaction, so that a decision reads few objects.
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;
@@ -167,7 +167,8 @@ final class Side {
       Count count = count(one);
       if (counts.stream().anyMatch(other -> other.limit().equals(count.limit()))) {
         throw new IllegalArgumentException(
-            "found two counts of %s, expected one for each limit".formatted(count.limit()));
+            "found two counts LIMIT=TEMPLATE for %s, expected one for each limit"
+                .formatted(count.limit()));
       }
       counts.add(count);
     }
@@ -373,7 +374,7 @@ final class Side {
         new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
   }
 
-  /** Adds a client to the clients of each limit in the charges. */
+  /** Counts a client for each limit to which the client's request is charged. */
   void see(Charges charges, int client, long hash) {
     for (Tally tally : charges.tallies) {
       tally.sketch.add(hash);

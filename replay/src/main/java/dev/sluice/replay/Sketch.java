@@ -7,7 +7,7 @@ package dev.sluice.replay;
  * sqrt(2^14) = 0.8 %. Small counts are estimated from the number of empty registers. Flajolet et
  * al., "HyperLogLog: the analysis of a near-optimal cardinality estimation algorithm", 2007.
  */
-/** Estimates how many different values there are, in 16 KiB. Not thread-safe. */
+/** Estimates the number of different values, with 16 KiB of memory. Not thread-safe. */
 final class Sketch {
 
   private static final int BITS = 14;

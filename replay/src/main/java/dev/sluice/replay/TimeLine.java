@@ -34,8 +34,8 @@ final class TimeLine {
   private final List<WorstMinute> minutes = new ArrayList<>();
 
   /**
-   * Creates an empty time line. Stores every minute with a denied request, or only the worst
-   * minute.
+   * Creates an empty time line. Stores every minute with a denied request, or only the minute with
+   * the most denied requests.
    */
   TimeLine(ClientCounts clients, boolean keepsMinutes) {
     this.clients = clients;
@@ -135,7 +135,7 @@ final class TimeLine {
     }
   }
 
-  /** Returns whether a bin can have this length. */
+  /** Returns whether a bin of the time line can have a given length. */
   static boolean isLength(long nanos) {
     return nanos >= MINUTE && nanos % MINUTE == 0 && Long.bitCount(nanos / MINUTE) == 1;
   }

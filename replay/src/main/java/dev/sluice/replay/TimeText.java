@@ -150,8 +150,8 @@ final class TimeText {
   }
 
   /**
-   * Returns the offset of a local time. When the clocks are set back, an hour occurs twice. Returns
-   * the offset of the hour's second occurrence once the log has passed the first occurrence.
+   * Returns the offset of a local time. When the clocks are set back, an hour occurs twice: if the
+   * log has passed the first occurrence of this hour, returns the offset of the second occurrence.
    */
   private ZoneOffset offsetAt(LocalDateTime local) {
     ZoneOffsetTransition change = zone.getRules().getTransition(local);

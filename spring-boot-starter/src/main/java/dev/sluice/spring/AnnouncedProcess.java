@@ -14,8 +14,8 @@ import java.util.concurrent.TimeUnit;
 
 /**
  * The entry of this process in the store's list of processes. The failure rule {@code local:auto}
- * counts the entries of this list. Without a {@code local:auto} rule, this class neither adds an
- * entry nor counts the entries. Thread-safe.
+ * counts the entries of the list of processes. Without a {@code local:auto} rule, this class
+ * neither adds an entry nor counts the entries. Thread-safe.
  */
 final class AnnouncedProcess implements AutoCloseable {
 
@@ -36,8 +36,9 @@ final class AnnouncedProcess implements AutoCloseable {
   }
 
   /**
-   * Adds this process to the list. Throws an exception if the configured smallest number of
-   * processes is below 1, or if a rule counts processes but the store keeps no list of processes.
+   * Adds this process to the store's list of processes. Throws an exception if the configured
+   * smallest number of processes is below 1, or if a rule counts processes but the store keeps no
+   * list of processes.
    */
   static AnnouncedProcess start(SluiceProperties.OnFailure rules, BucketStore store) {
     if (rules.localAtLeast() < 1) {
@@ -102,7 +103,7 @@ final class AnnouncedProcess implements AutoCloseable {
     return fleet.size();
   }
 
-  /** Removes this process from the list. */
+  /** Removes this process from the store's list of processes. */
   @Override
   public void close() {
     clock.shutdown(); // an interrupted announcement would leave the name on the list

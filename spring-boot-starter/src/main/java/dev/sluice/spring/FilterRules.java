@@ -22,7 +22,7 @@ final class FilterRules {
   static final String BOOK_AND_RULES = "sluice.rules: found a rule book and sluice.filter.rules";
 
   private static final String OWN_LIMITS =
-      " Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.";
+      " Set the id format of your own limits, such as sluice.limits.NAME.id=string.";
 
   private FilterRules() {}
 

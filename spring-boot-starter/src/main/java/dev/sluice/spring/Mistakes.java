@@ -197,7 +197,7 @@ final class Mistakes {
     result(() -> FilterRules.clientAddress(filter.clientAddress()));
   }
 
-  /** Returns the result of a step; null if the step found mistakes. */
+  /** Returns the result of a check; null if the check found mistakes. */
   @CanIgnoreReturnValue
   private <T> @Nullable T result(Supplier<@Nullable T> step) {
     try {

@@ -97,7 +97,7 @@ public @interface RateLimited {
    * The exceptions that make a call count, such as the exception of a failed login. The cost is
    * spent before the call, and given back unless the method throws one of the listed exceptions. If
    * a publisher is cancelled, the cost stays spent. If the list of exceptions is empty, every call
-   * counts.
+   * spends its cost.
    *
    * @return the types of the exceptions
    */

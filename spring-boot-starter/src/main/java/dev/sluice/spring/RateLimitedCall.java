@@ -105,7 +105,10 @@ final class RateLimitedCall {
       return decision.denied();
     }
 
-    /** Gives back tokens that do not count for the outcome, and charges the true costs. */
+    /**
+     * Gives back the tokens that a call with the given outcome does not cost, and charges the true
+     * costs.
+     */
     @CanIgnoreReturnValue
     CompletionStage<Void> settleAsync(Outcome outcome) {
       return batch.settleAsync(outcome, RateLimitedCall::notSettled);
@@ -409,7 +412,7 @@ final class RateLimitedCall {
     return outcome;
   }
 
-  /** Returns at once; the method runs after the store has decided. */
+  /** Returns at once; the limited method runs after the store has decided. */
   CompletableFuture<Object> stage(Limiter limiter, Executor executor) {
     CompletableFuture<Admission> admitted;
     try {

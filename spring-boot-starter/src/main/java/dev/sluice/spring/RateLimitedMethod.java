@@ -12,7 +12,7 @@ import org.springframework.expression.Expression;
  * @param method the method as declared in the bean's class
  * @param kind the kind of the method's result
  * @param spends the charges of each call
- * @param fallback the method that is called instead for denied calls; null for none
+ * @param fallback the method that is called instead of the denied method; null for none
  */
 record RateLimitedMethod(
     Method method, Kind kind, List<Spend> spends, @Nullable Fallback fallback) {
@@ -58,7 +58,7 @@ record RateLimitedMethod(
   /**
    * The method that is called instead of a denied method.
    *
-   * @param method a method of the same class
+   * @param method a method of the class that contains the denied method
    * @param takesDenial whether the last parameter is a {@link RateLimitedException}
    */
   record Fallback(Method method, boolean takesDenial) {}

@@ -79,7 +79,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
       throw new SluiceConfigurationException(
           problems,
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
-              + " sluice.files). Your own limits need the form of their ids, such as sluice.limits.NAME.id=string.");
+              + " sluice.files). Set the id format of your own limits, such as sluice.limits.NAME.id=string.");
     }
     limiter.limits().require(required);
   }

@@ -15,7 +15,7 @@ import org.springframework.web.server.WebExceptionHandler;
 import reactor.core.publisher.Mono;
 
 /**
- * Sends the same response to a denial as the filter. For controllers, this class is an advice that
+ * Responds to a denial in the same way as the filter. For controllers, this class is an advice that
  * runs before all advices without an order, since an advice without an order can handle every
  * exception. For routes and filters, this class is an exception handler that runs before Spring
  * Boot's handler (order -1).

@@ -29,7 +29,9 @@ final class RuleParser {
   private static final String CONSTANT = "constant:";
   private static final int SPRING_SECURITY_ORDER = -100;
 
-  /** Replaces a source with a mistake, so that the other mistakes of the rule are found too. */
+  /**
+   * The valid source of an id that replaces a wrong source, to find the rule's other mistakes too.
+   */
   private static final VaryBy ANY = VaryBy.header("any");
 
   private static final String ANY_PATH = "/**";
@@ -105,7 +107,7 @@ final class RuleParser {
     problems.add("%s.%s: %s".formatted(place, field, FIELD.matcher(message).replaceFirst("")));
   }
 
-  /** Returns the result of a step; null if the field has a mistake. */
+  /** Returns the parsed value of a field; null if the field has a mistake. */
   @CanIgnoreReturnValue
   private <T> @Nullable T correct(String field, Supplier<T> step) {
     try {

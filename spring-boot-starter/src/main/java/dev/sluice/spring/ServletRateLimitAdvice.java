@@ -15,8 +15,9 @@ import org.springframework.web.bind.annotation.ControllerAdvice;
 import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
- * Sends the same response to a denial as the filter. This advice runs before all advices without an
- * order, which can handle every exception. To replace this advice, write one with a negative order.
+ * Responds to a denial in the same way as the filter. This advice runs before all advices without
+ * an order, which can handle every exception. To replace this class, write an advice with a
+ * negative order.
  */
 @ControllerAdvice
 @Order(0)

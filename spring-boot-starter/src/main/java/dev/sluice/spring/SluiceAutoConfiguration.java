@@ -67,7 +67,7 @@ class SluiceAutoConfiguration {
           "dev.sluice.mariadb.MariaDbStore");
   private static final Pattern PREFIX_OPTION = Pattern.compile("[?&]prefix=");
 
-  /** Static, since Spring Boot needs this bean before it binds the properties. */
+  /** This method is static, since Spring Boot needs the bean before it binds the properties. */
   @Bean
   static UnknownProperties sluiceUnknownProperties() {
     return new UnknownProperties();
@@ -165,8 +165,8 @@ class SluiceAutoConfiguration {
   }
 
   /**
-   * Watches the limit files; not lazy, so that it starts even if the application uses no other
-   * bean.
+   * Watches the limit files. The bean is not lazy, so that the watch starts even if the application
+   * uses no other bean.
    */
   @Bean
   @Lazy(false)

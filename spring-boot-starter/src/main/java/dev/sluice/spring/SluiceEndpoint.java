@@ -128,7 +128,8 @@ class SluiceEndpoint {
   }
 
   /**
-   * Returns a limit that is configured or whose quotas the application supplies; null for neither.
+   * Returns a limit that is configured or whose quotas the application supplies; null for any other
+   * limit.
    */
   private @Nullable LimitName name(String limit) {
     LimitName known = limiter.limits().get().catalogue().find(limit);
@@ -177,7 +178,10 @@ class SluiceEndpoint {
     return error(String.valueOf(failure.getMessage()), WebEndpointResponse.STATUS_BAD_REQUEST);
   }
 
-  /** Returns an error response, since the application's advices could handle an exception. */
+  /**
+   * Returns an error response instead of throwing an exception, which the application's advices
+   * could handle.
+   */
   private static WebEndpointResponse<Map<String, Object>> error(String message, int status) {
     return new WebEndpointResponse<>(Map.of("error", message), status);
   }

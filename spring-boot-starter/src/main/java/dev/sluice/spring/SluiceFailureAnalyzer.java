@@ -55,8 +55,8 @@ final class SluiceFailureAnalyzer implements FailureAnalyzer {
       return e.action();
     }
     if (cause instanceof LimitPropertiesException) {
-      return "Correct the properties. Each line begins with the name of the property. Your own limits"
-          + " need the form of their ids, such as sluice.limits.NAME.id=string.";
+      return "Correct the properties. Each line begins with the name of the property. Set the id"
+          + " format of your own limits, such as sluice.limits.NAME.id=string.";
     }
     if (cause instanceof LimitFilesException) {
       return "Correct the limit files. Each line begins with file, line and column; `sluice lint`"

@@ -32,7 +32,10 @@ import org.springframework.core.env.Environment;
     matchIfMissing = true)
 class SluiceMethodAutoConfiguration {
 
-  /** Static and lazy, since this bean is created before all other beans. */
+  /**
+   * This method is static and receives a provider, since its bean is created before all other
+   * beans.
+   */
   @Bean
   @Role(BeanDefinition.ROLE_INFRASTRUCTURE)
   static PostProcessor sluiceRateLimitedPostProcessor(
@@ -59,7 +62,8 @@ class SluiceMethodAutoConfiguration {
     /**
      * Creates a processor.
      *
-     * @param methods called when the first bean with a limited method is created, and not earlier
+     * @param methods a supplier that is called when the first bean with a limited method is
+     *     created, and not earlier
      * @param proxyTargetClass whether proxies extend the bean's class
      */
     PostProcessor(Supplier<RateLimitedMethods> methods, boolean proxyTargetClass) {

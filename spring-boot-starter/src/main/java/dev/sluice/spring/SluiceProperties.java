@@ -50,10 +50,13 @@ record SluiceProperties(
   /** The name of the store that Spring Boot's properties for Redis configure. */
   static final String SPRING_DATA_REDIS = "spring.data.redis";
 
-  /** The name of the store in the database of Spring Boot's own properties. */
+  /** The name of the store whose database Spring Boot's own properties configure. */
   static final String SPRING_DATASOURCE = "spring.datasource";
 
-  /** The limit files, and the interval for checking them; zero means that they are read once. */
+  /**
+   * The limit files, and the interval for checking them; with the interval zero, the files are read
+   * only once.
+   */
   record Files(
       @Nullable String limits,
       @Nullable String overrides,
@@ -128,7 +131,10 @@ record SluiceProperties(
       }
     }
 
-    /** Returns the rule of limits without a rule of their own; throws if the rule has a mistake. */
+    /**
+     * Returns the failure rule for limits without their own failure rule; throws if the rule has a
+     * mistake.
+     */
     FailureRule parseDefault() {
       try {
         return parse(others);

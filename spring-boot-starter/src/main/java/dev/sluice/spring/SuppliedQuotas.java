@@ -65,7 +65,8 @@ final class SuppliedQuotas implements LimiterObserver {
   }
 
   /**
-   * Returns a bucket's latest transaction; null if its quota was not supplied, or was forgotten.
+   * Returns a bucket's latest transaction; null if the application supplied no quota for the
+   * bucket, or the quota was forgotten.
    */
   @Nullable Transaction latest(Transaction ofBucket) {
     return byBucket.get(ofBucket.bucketKey());

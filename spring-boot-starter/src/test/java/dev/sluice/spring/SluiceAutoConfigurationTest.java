@@ -278,7 +278,7 @@ class SluiceAutoConfigurationTest {
                 assertThat(analysis(context.getStartupFailure()))
                     .contains("sluice.limits.LoginsPerIPAddress.burst: found 0")
                     .contains("sluice.limits.LoginsPerUser: found the name")
-                    .contains("Your own limits need the form of their ids")
+                    .contains("Set the id format of your own limits")
                     .doesNotContain("sluice.names")
                     .contains("-> Correct the properties"));
   }

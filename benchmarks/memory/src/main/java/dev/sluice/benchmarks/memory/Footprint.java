@@ -25,7 +25,7 @@ final class Footprint {
     }
   }
 
-  /** Returns the size of the used heap. Collects garbage until this size no longer shrinks. */
+  /** Returns the size of the used heap. Collects garbage until the used heap no longer shrinks. */
   private static long used() {
     long last = Long.MAX_VALUE;
     while (true) {

@@ -12,7 +12,9 @@ import java.util.List;
  */
 final class Requests {
 
-  /** The number of requests in one call of a limiter that can decide on several at once. */
+  /**
+   * The number of requests in one call of a limiter that can decide on several requests at once.
+   */
   static final int TOGETHER = 32;
 
   private final String[] ids;

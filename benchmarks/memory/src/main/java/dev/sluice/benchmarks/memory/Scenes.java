@@ -24,7 +24,8 @@ final class Scenes {
   private Scenes() {}
 
   /**
-   * Returns the rows for docs/benchmarks.md: Sluice, the best peer and a bound for each condition.
+   * Returns the rows for docs/benchmarks.md: Sluice, the fastest other limiter, and an upper bound
+   * of the speed, for each condition.
    */
   static List<Row> headline() {
     List<Row> rows = new ArrayList<>();

@@ -24,9 +24,9 @@ import java.util.concurrent.atomic.AtomicLong;
 import java.util.concurrent.atomic.AtomicLongArray;
 
 /**
- * A limiter to measure, or a bound that no limiter can beat. Each limiter limits requests per key
- * in the way that its documentation recommends. All limiters have the same limit: a bucket has
- * {@code burst} tokens, and one token refills per {@code interval}.
+ * A limiter to measure, or an upper bound for the speed of limiters. Each limiter limits requests
+ * per key in the way that its documentation recommends. All limiters have the same limit: a bucket
+ * has {@code burst} tokens, and one token refills per {@code interval}.
  */
 enum Subjects {
   /** Sluice, with the handle of a limit ({@link Limit}). */
@@ -199,7 +199,7 @@ enum Subjects {
   /**
    * An upper bound for a limiter's speed: hashes the key as {@link #READ_A_LINE} does, reads the
    * clock, and makes one compare-and-swap in the cache line. An exact limiter needs at least as
-   * many memory accesses per decision as this bound.
+   * many memory accesses per decision as {@code CLOCK_AND_SWAP}.
    */
   CLOCK_AND_SWAP {
     @Override

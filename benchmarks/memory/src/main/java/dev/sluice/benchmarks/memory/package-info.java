@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Benchmarks that compare the memory store with other limiters: {@code ./sluice bench memory}. */
+/**
+ * Benchmarks that compare the memory store with other limiters (run by {@code ./sluice bench
+ * memory}).
+ */
 @NullMarked
 package dev.sluice.benchmarks.memory;
 

@@ -7,8 +7,8 @@ import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A subject of the benchmark: a limiter in Redis, or a bound. A call spends from one or several
- * buckets and is always allowed. Thread-safe.
+ * A subject of the benchmark: a limiter in Redis, or an upper bound for the speed of such limiters.
+ * A call spends from one or several buckets and is always allowed. Thread-safe.
  */
 interface Client extends AutoCloseable {
 
@@ -30,8 +30,8 @@ interface Client extends AutoCloseable {
   void spend(int bucket);
 
   /**
-   * Spends from a bucket without blocking. Called only if one of the loads needs asynchronous
-   * calls.
+   * Spends from a bucket without blocking. This method is called only if one of the loads needs
+   * asynchronous calls.
    */
   default CompletionStage<?> spendAsync(int bucket) {
     return CompletableFuture.failedFuture(new UnsupportedOperationException());

@@ -40,7 +40,7 @@ final class Goals {
     List<Goal> goals = new ArrayList<>();
     goals.add(
         goal(
-            "1 caller, in turn with GET: p50 vs. GET",
+            "1 caller, calling Sluice and GET alternately: p50 vs. GET",
             figure(Subjects.BESIDE_GET, Load.ONE)
                 .ratio(Round::p50Nanos, figure(Subjects.GET_BESIDE, Load.ONE)),
             1.2,
@@ -93,7 +93,7 @@ final class Goals {
 
   private static Goal goal(String text, Ratio ratio, double wanted, boolean atLeast) {
     boolean around = ratio.lowest() <= wanted && wanted <= ratio.highest();
-    String range = ratio.range() + (around ? ", on both sides of the goal" : "");
+    String range = ratio.range() + (around ? ", some rounds above and some below the goal" : "");
     return new Goal(text + " (" + range + ")", ratio.ofMedians(), wanted, atLeast);
   }
 

@@ -9,8 +9,9 @@ import java.util.concurrent.locks.LockSupport;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A bound for every store that batches calls: a caller only joins a queue, sleeps, and is woken by
- * another thread. The callers use neither Redis nor the network, and decide nothing. Thread-safe.
+ * An upper bound for the speed of every store that batches calls: a caller only joins a queue,
+ * sleeps, and is woken by another thread. The callers use neither Redis nor the network, and decide
+ * nothing. Thread-safe.
  */
 final class HandOver implements Client {
 

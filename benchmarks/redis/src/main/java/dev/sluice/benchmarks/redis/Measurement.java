@@ -14,7 +14,7 @@ import java.util.concurrent.TimeUnit;
  * A process that measures one subject under all of its loads. Each subject has its own JVM, so that
  * the JIT compiler's profile of one subject does not affect another. Only one pair of subjects
  * shares a JVM: a caller calls Sluice and GET alternately, so that both have the same conditions.
- * {@link RedisBenchmark} starts the process and parses its output.
+ * {@link RedisBenchmark} starts each measuring process and parses the output.
  */
 final class Measurement {
 
@@ -24,8 +24,8 @@ final class Measurement {
   private static final int BUCKETS = 10_000;
   private static final long SPAN_NANOS = 300_000_000;
   private static final int MOST_SPANS = 100;
-  // After fewer calls than this of a single caller, the JIT compiler has compiled only a part of
-  // the code.
+  // A smaller number of calls by a single caller is not enough for the JIT compiler to compile all
+  // of the code.
   private static final long LEAST_CALLS = 50_000;
   private static final double MICROS_PER_SECOND = 1e6;
 

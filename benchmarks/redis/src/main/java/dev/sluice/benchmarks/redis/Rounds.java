@@ -39,7 +39,7 @@ final class Rounds {
   }
 
   /**
-   * A ratio of two subjects.
+   * The ratio of a measured number of one subject to the same number of another subject.
    *
    * @param ofMedians the ratio of the medians
    * @param lowest the lowest ratio within one round

@@ -57,8 +57,8 @@ final class Subjects {
   static final String THREE = "Sluice, 3 charges a call";
   static final String EIGHT = "Sluice, 8 charges a call";
 
-  static final String GET_BESIDE = "bound: GET, in turn with Sluice";
-  static final String BESIDE_GET = "Sluice, in turn with GET";
+  static final String GET_BESIDE = "bound: GET, called alternately with Sluice";
+  static final String BESIDE_GET = "Sluice, called alternately with GET";
   static final String GET_SET_ALONE = "bound: a script of 20 GET and SET";
   static final String SCRIPT_ALONE = "the script of Sluice, 20 charges a call";
 
@@ -112,7 +112,10 @@ final class Subjects {
     };
   }
 
-  /** Returns a bound for all limiters: one GET, which is a round trip without a decision. */
+  /**
+   * Returns an upper bound for the speed of all limiters: one GET, which is a round trip without a
+   * decision.
+   */
   private static Client get(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
     StatefulRedisConnection<String, String> connection = client.connect();
@@ -140,8 +143,8 @@ final class Subjects {
   }
 
   /**
-   * Returns a bound that no limiter with a script can beat: a script with only the commands that
-   * every decision needs.
+   * Returns an upper bound for the speed of all limiters with a script: a script with only the
+   * commands that every decision needs.
    */
   private static Client script(URI uri) {
     RedisClient client = RedisClient.create(uri.toString());
@@ -308,10 +311,10 @@ final class Subjects {
   }
 
   /**
-   * Returns Sluice with reservations. Each call reserves 3 tokens and settles a true cost of 2 or
-   * 4, depending on the bucket. Each settlement refunds a token or spends a further token. The
-   * smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs of both subjects are
-   * equally warm.
+   * Returns a subject that makes reservations with Sluice. Each call reserves 3 tokens and settles
+   * a true cost of 2 or 4, depending on the bucket. Each settlement refunds a token or spends a
+   * further token. The smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs
+   * of both subjects are equally warm.
    */
   private static Client settled(URI uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
@@ -340,8 +343,8 @@ final class Subjects {
   }
 
   /**
-   * Returns the script of Sluice without the store. One call has many charges, as if several
-   * callers shared the call, so that the client's share of the measured work is small.
+   * Returns a subject that runs Sluice's script without the store. One call has many charges, as if
+   * several callers shared the call, so that the client's share of the measured work is small.
    */
   private static Client scriptAlone(URI uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
@@ -359,8 +362,8 @@ final class Subjects {
   }
 
   /**
-   * Returns the bound for {@link #scriptAlone}: a script with only the commands that every decision
-   * needs.
+   * Returns an upper bound for the speed of {@link #scriptAlone}: a script with only the commands
+   * that every decision needs.
    */
   private static Client getAndSetAlone(URI uri, int buckets) {
     RedisClient client = RedisClient.create(uri.toString());

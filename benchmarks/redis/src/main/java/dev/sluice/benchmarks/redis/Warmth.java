@@ -12,7 +12,7 @@ import java.util.function.ToDoubleFunction;
 final class Warmth {
 
   private static final int SPANS = 3;
-  // Noise changes the mean of three time spans by less than this factor.
+  // A factor by which the mean rate of three time spans does not rise by chance.
   private static final double RISE = 1.05;
   private static final double MOST_COMPILING = 0.05;
 
@@ -21,7 +21,7 @@ final class Warmth {
   private record Span(double perSecond, double compiling) {}
 
   /**
-   * Adds a time span.
+   * Adds the measurements of a time span.
    *
    * @param compiling the time that the compiler's threads worked, as a share of the span
    */

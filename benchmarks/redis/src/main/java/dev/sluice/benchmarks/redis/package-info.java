@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Benchmarks that compare the Redis store with other limiters in Redis: {@code ./sluice bench
- * redis}.
+ * Benchmarks that compare the Redis store with other limiters in Redis (run by {@code ./sluice
+ * bench redis}).
  */
 @NullMarked
 @CheckReturnValue

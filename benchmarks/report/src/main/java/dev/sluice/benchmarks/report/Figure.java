@@ -7,8 +7,8 @@ import java.util.stream.DoubleStream;
  * A number that was measured in several rounds.
  *
  * @param median the median; for an even number of rounds, the larger of the two middle numbers
- * @param lowest the number of the round with the lowest number
- * @param highest the number of the round with the highest number
+ * @param lowest the lowest of the rounds' numbers
+ * @param highest the highest of the rounds' numbers
  */
 public record Figure(double median, double lowest, double highest) {
 

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * The command {@code ./sluice bench report}. Reads the files in benchmarks/results, and writes the
  * table of docs/benchmarks.md and the dates above the table. Each file is a JSON array of flat
- * objects. Each object has a figure of Sluice, with the figures of a peer and of a bound. The table
- * contains the objects whose field {@code page} is true.
+ * objects. Each object has a figure of Sluice, and optionally the figures of another limiter (the
+ * peer) and of an upper bound. The table contains the objects whose field {@code page} is true.
  */
 public final class Page {
 
@@ -115,7 +115,10 @@ public final class Page {
     }
   }
 
-  /** A row of the table: a figure of Sluice, with the figures of a peer and of a bound. */
+  /**
+   * A row of the table: a figure of Sluice, with the figures of another limiter (the peer) and of
+   * an upper bound.
+   */
   private record Row(
       String what,
       String unit,
@@ -153,8 +156,9 @@ public final class Page {
     }
 
     /**
-     * Formats the ratio of Sluice to the peer. Without a peer, formats the ratio to the bound,
-     * followed by a star. A ratio above 1 means that Sluice is better.
+     * Formats the ratio of Sluice to the other limiter. Without another limiter, formats the ratio
+     * of Sluice to the upper bound, followed by a star. A ratio above 1 means that Sluice is
+     * better.
      */
     private String ratio() {
       Measured other = peer == null ? bound : peer;

@@ -70,7 +70,7 @@ final class Program implements AutoCloseable {
                   // The output is ignored, but must be read: a full pipe would block the program.
                 }
               } catch (IOException e) {
-                // The program has ended.
+                // The program has ended and closed its output.
               }
             },
             "drain");

@@ -36,7 +36,7 @@ public final class ServerReport {
   private static final int ROUNDS = 3;
   private static final double DEFAULT_SECONDS = 3;
   private static final int LONGEST_WARM_UP = 10; // the most rounds of a warm-up
-  // A subject has warmed up after this many rounds with about the same rate.
+  // The number of rounds with about the same rate after which a subject has warmed up.
   private static final int ALIKE = 3;
   private static final double ABOUT = 0.1;
   private static final long MOST_RESIDENT_MIB = 256;
@@ -158,7 +158,7 @@ public final class ServerReport {
             0);
     goals.add(
         new Goal(
-            HALF_LOAD + ": p99.9 in milliseconds (Envoy waits for 20)",
+            HALF_LOAD + ": p99.9 in milliseconds (Envoy's time-out is 20)",
             figure(calm, SLUICE).p999Micros() / 1_000,
             20,
             false));
@@ -171,7 +171,7 @@ public final class ServerReport {
     System.out.printf("| %s | %s | %s | one round |%n", FROM_THE_START, SLUICE, first.cells());
     goals.add(
         new Goal(
-            FROM_THE_START + ": p99.9 in milliseconds (Envoy waits for 20)",
+            FROM_THE_START + ": p99.9 in milliseconds (Envoy's time-out is 20)",
             first.p999Micros() / 1_000,
             20,
             false));

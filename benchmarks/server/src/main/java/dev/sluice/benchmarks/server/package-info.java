@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Benchmarks that compare each protocol of the server with an alternative: {@code ./sluice bench
- * server}. The benchmark's module is never published.
+ * Benchmarks that compare each protocol of the server with an alternative (run by {@code ./sluice
+ * bench server}). The benchmark's module is never published.
  */
 @NullMarked
 @CheckReturnValue

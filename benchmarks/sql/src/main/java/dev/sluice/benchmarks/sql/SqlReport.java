@@ -61,7 +61,7 @@ public final class SqlReport {
   private static final Set<String> HEADLINES =
       Set.of("PostgreSQL, 64 callers, 10,000 keys", "PostgreSQL, 64 callers, batches of 3 limits");
 
-  /** A spend by the function of the store, with a limit that denies nothing. */
+  /** A call of the SQL function with which the store spends, for a limit that denies nothing. */
   private static final String FUNCTION =
       "SELECT sluice_spend_v1(true, 1000, '\\x61'::bytea, 1, 1000000000000000)";
 

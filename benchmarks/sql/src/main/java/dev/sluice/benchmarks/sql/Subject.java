@@ -29,8 +29,8 @@ import java.util.stream.IntStream;
 import javax.sql.DataSource;
 
 /**
- * A limiter in a database, or a bound. Each call spends a token of one or several buckets and is
- * always allowed. Thread-safe.
+ * A limiter in a database, or an upper bound for the speed of such limiters. Each call spends a
+ * token of one or several buckets and is always allowed. Thread-safe.
  */
 interface Subject extends AutoCloseable {
 
@@ -117,7 +117,10 @@ interface Subject extends AutoCloseable {
     };
   }
 
-  /** A bound for one caller: a prepared statement on a connection that no other thread uses. */
+  /**
+   * An upper bound for the speed of one caller: a prepared statement on a connection that no other
+   * thread uses.
+   */
   static Subject statement(DataSource source, String sql) throws SQLException {
     Connection connection = source.getConnection();
     PreparedStatement statement = connection.prepareStatement(sql);
@@ -137,7 +140,7 @@ interface Subject extends AutoCloseable {
       public void close() {
         try (connection;
             statement) {
-          // The try statement closes the connection and the statement.
+          // Leaving the try block closes the SQL connection and the SQL statement.
         } catch (SQLException e) {
           throw new IllegalStateException(e);
         }
@@ -191,8 +194,8 @@ interface Subject extends AutoCloseable {
   }
 
   /**
-   * Returns a bound for limiters in MariaDB: one statement that spends a token if the bucket has
-   * one.
+   * Returns an upper bound for the speed of limiters in MariaDB: one SQL statement that spends a
+   * token if the bucket has one.
    */
   private static Subject upsert(DataSource source, int connections) throws SQLException {
     try (Connection connection = source.getConnection();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Benchmarks that compare the PostgreSQL store and the MariaDB store with other limiters: {@code
- * ./sluice bench sql}.
+ * Benchmarks that compare the PostgreSQL store and the MariaDB store with other limiters (run by
+ * {@code ./sluice bench sql}).
  */
 @NullMarked
 @CheckReturnValue

@@ -79,7 +79,7 @@ public final class WebReport {
     }
     if (arguments.length > 1 || !arguments[0].matches("[1-9][0-9]{0,4}")) {
       System.err.printf(
-          "sluice bench web: found %s, expected nothing or a number of seconds%n",
+          "sluice bench web: found the arguments %s, expected none or a number of seconds%n",
           String.join(" ", arguments));
       System.exit(2);
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Benchmarks of the time that a limit adds to a request, compared with a filter or an advice that
- * does nothing: {@code ./sluice bench web}.
+ * does nothing (run by {@code ./sluice bench web}).
  */
 @NullMarked
 @CheckReturnValue
