@@ -71,7 +71,7 @@ public final class Caller {
    *
    * @param certificateNames returns the names in the caller's verified certificate, empty without a
    *     certificate; called by any thread, only if the names are needed
-   * @param watch is told of each further request of this caller
+   * @param watch is called for each further request of this caller
    * @param mayAdmin whether the caller also has the role {@code admin}
    */
   static Caller anybody(

@@ -328,14 +328,14 @@ final class FileKeeper extends ListKeeper {
 
     private KeptNames() {}
 
-    /** Returns a catalogue in which each of these limit names accepts every id unchanged. */
+    /** Returns a catalogue of limit names, each of which accepts every id unchanged. */
     static Catalogue asTheyStand(Collection<String> texts) {
       List<LimitName> names = new ArrayList<>();
       for (String text : new TreeSet<>(texts)) {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // No limit can have this name, so the name stays unknown and is reported as a mistake.
+          // An invalid name is left out of the catalogue, and later reported as an unknown name.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));

@@ -456,7 +456,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Returns a warning if no rule charges a penalty's id, so that the penalty affects no request of
-   * the rules; otherwise an empty list. The warning names the ids that the rules charge.
+   * the rules; otherwise an empty list. A warning names the ids that the rules do charge.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());

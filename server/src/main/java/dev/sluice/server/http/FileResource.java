@@ -20,7 +20,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** {@code GET /page/…}: the page's files, which browsers cache, and check at each use. */
+/** {@code GET /page/…}: the web page's files, which browsers cache and revalidate at each use. */
 final class FileResource extends Resource {
 
   static final String UNDER = "/page/";

@@ -282,7 +282,7 @@ final class MetricsResource extends MethodService {
     return bytes.toByteArray();
   }
 
-  /** Returns the text without the limits that a caller may not use. */
+  /** Returns the metrics without the limits that a caller may not use. */
   private static byte[] within(Caller caller, byte[] all) {
     try (BufferedReader lines =
         new BufferedReader(

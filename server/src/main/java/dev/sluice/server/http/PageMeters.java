@@ -127,7 +127,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         .collect(Collectors.groupingBy(meter -> getConventionName(meter.getId())));
   }
 
-  /** Adds the counters, and a second family with the maxima for the name of each histogram. */
+  /** Adds the counters, the histograms, and for each histogram a second family with its maxima. */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)
         .forEach(
@@ -340,7 +340,9 @@ final class PageMeters extends PrometheusMeterRegistry {
           count(), totalAmount(), max());
     }
 
-    /** Writes the page's lines of a histogram, without maximum; {@code labels} has no braces. */
+    /**
+     * Writes a histogram's lines for {@code /metrics} without maxima; {@code labels} has no braces.
+     */
     void write(String name, String labels, Writer page) throws IOException {
       String more = labels.isEmpty() ? "" : labels + ",";
       String same = labels.isEmpty() ? "" : "{" + labels + "}";

@@ -425,7 +425,8 @@ public final class ConnectionBudget {
 
   /**
    * Waits until every connection has ended. Sends GOAWAY to an HTTP/2 client once it has no request
-   * in flight, or after {@code idle}. After {@code idle}, closes connections without requests.
+   * in flight, or after the time {@code idle}. Once the time {@code idle} is over, closes
+   * connections without requests.
    */
   private boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
     long start = System.nanoTime();
@@ -493,7 +494,7 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      // This code must not load a class before the process exits, since no file descriptor may be
+      // This code must load no class before the process exits, since perhaps no file descriptor is
       // free.
       if (cause instanceof Error) {
         OutOfMemory.report(cause);

@@ -226,12 +226,12 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      // The bytes of the replies are charged until the write has finished.
+      // The memory budget stays charged for the replies until the write has finished.
       sent.addListener(later -> channel.eventLoop().execute(this::account));
     }
   }
 
-  /** Charges this connection's memory, and updates the fields that the budget reads. */
+  /** Charges the budget for this connection, and updates the fields that the budget reads. */
   private void account() {
     if (!channel.isActive()) {
       return; // closing releases all charges

@@ -118,8 +118,8 @@ final class DescriptorCharges {
   /**
    * Determines the charges of a request.
    *
-   * @param requireDefault throws for a transaction whose limit lacks a required default
-   * @throws MissingDefaultException if a descriptor matches a limit without a default
+   * @param requireDefault throws if the limit of a transaction lacks a required default quota
+   * @throws MissingDefaultException if a descriptor matches a limit without a default quota
    */
   static DescriptorCharges of(
       RateLimitRequest request,
@@ -285,10 +285,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
-   * make no valid id, or the limit that the proxy sent has an unknown unit; clients can cause each
-   * of these mistakes. An error for the whole request would be worse: after an error, a proxy can
-   * let the request pass all limits.
+   * Denies a descriptor if its rule denies the descriptor, its limit has no default quota, its
+   * values make no valid id, or the limit that the proxy sent has an unknown unit; clients can
+   * cause each of these mistakes. An error for the whole request would be worse: after an error, a
+   * proxy can let the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -396,8 +396,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * A charge of one request: the bucket, the cost, and the outcome. The outcome is set once, before
-   * the response is made.
+   * A charge of one request: the bucket, the cost, and the outcome. A charge's outcome is set once,
+   * before the response is made.
    */
   static final class DescriptorCharge {
     private final String domain;

@@ -54,7 +54,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes a builder for a response; the charges need not be decided yet. */
+  /** Makes a builder for a response; the outcomes of the charges can still be unknown. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -83,7 +83,7 @@ final class EnvoyAnswers {
     whole = decision;
   }
 
-  /** Returns the response. This method must be called after the charges are decided. */
+  /** Returns the response. The outcomes of the charges must be known before this call. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
@@ -114,7 +114,7 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  /** Counts a request that only shadow mode passes, and hits that are near their limit. */
+  /** Counts a request that passes only due to shadow mode, and hits that are near their limit. */
   void count(RlsMeters meters) {
     if (!refusals.isEmpty() && settings.shadow()) {
       meters.shadowed();

@@ -62,7 +62,7 @@ final class LoadedFiles {
    * @throws UnknownLimitException if the settings require limits with unknown names; the message
    *     has a line for each name
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
-   *     has no default
+   *     has no default quota
    */
   static LoadedFiles load(ServerConfig config) {
     LoadedFiles loaded = new LoadedFiles(config.sources().files().onRequest());
@@ -186,7 +186,7 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** Returns one kind's content; the sample limits if there are no limit files. */
+  /** Returns the content of one kind of files; the sample limits if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }

@@ -125,7 +125,7 @@ public final class DenialLog implements AutoCloseable {
       return false;
     }
 
-    /** Returns how many denials were left out in a second; 0 until this second has ended. */
+    /** Returns how many denials the log left out in a second; 0 until this second has ended. */
     synchronized long takeLeftOut(long nowNanos, boolean always) {
       if (!always && nowNanos - startNanos < SECOND) {
         return 0;

@@ -138,9 +138,9 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the limits for which a failure rule decided within the last minute, each with the time
-   * since when failure rules have decided. If failure rules decide nothing for less than a minute,
-   * the limit's time stays the same.
+   * Returns the degraded limits, for which a failure rule decided within the last minute, each with
+   * the time when it became degraded. A pause of less than a minute between decisions by failure
+   * rules does not change when a limit became degraded.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
