@@ -295,7 +295,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Counts a request without a token, and records it unless the address sends too many. */
+  /** Counts and records a request without a token; after too many from one address, only counts. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);

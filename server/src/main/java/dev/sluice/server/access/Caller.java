@@ -39,7 +39,7 @@ public final class Caller {
     UNKNOWN
   }
 
-  /** A caller's name and kind; its certificate is read only if its names are needed. */
+  /** A caller's name and kind; the caller's certificate is read only if its names are needed. */
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
@@ -98,7 +98,7 @@ public final class Caller {
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
-  /** Returns a change's author: the token or certificate, else the claimed name. */
+  /** Returns a change's author: the token or certificate, else the name {@code claimed}. */
   public String author(String claimed) {
     boolean isKnown =
         kind() != CallerKind.ANYBODY || !credential.certificateNames().get().isEmpty();

@@ -414,7 +414,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas
    * @return the warnings that a file with this override would get, and a warning if no rule charges
-   *     its id; can be empty
+   *     the override's id; can be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed

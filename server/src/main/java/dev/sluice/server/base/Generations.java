@@ -74,8 +74,8 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A source that a reload reads besides the files, such as the store of overrides. A reload
-   * applies the content of this source even if the files have mistakes.
+   * A source that a reload reads besides the files, and applies even if the files have mistakes,
+   * such as the store of overrides.
    */
   public interface Beside {
 

@@ -91,7 +91,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
     double[] own = BulkHistogram.bounds(config);
     double[] shared =
-        // Meters with equal bounds share one array.
+        // Meters with equal bounds share one array of bounds.
         bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own);
     return new BulkHistogram(id, clock, shared, config, scale);
   }
@@ -239,7 +239,7 @@ final class PageMeters extends PrometheusMeterRegistry {
 
     private final double[] bounds; // ascending, the last is infinite
 
-    /** The number of values in each bucket; null while a bucket is empty. */
+    /** The number of values in each bucket; null for an empty bucket. */
     private final AtomicReferenceArray<@Nullable LongAdder> counts;
 
     private final DoubleAdder total = new DoubleAdder();

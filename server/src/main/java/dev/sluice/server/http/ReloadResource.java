@@ -250,7 +250,7 @@ class ReloadResource extends Resource {
           try {
             all.add(Compared.of(current, with, name.name(), name.idOf(key)));
           } catch (IllegalArgumentException e) {
-            // The key has no valid id: another program wrote it.
+            // The key has no valid id, so another program wrote the key.
           }
         }
       }

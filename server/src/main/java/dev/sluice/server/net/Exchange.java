@@ -112,8 +112,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Returns the charge for a number of response bytes: 0 up to {@link ConnectionBudget#LARGE}
-   * bytes.
+   * Returns how many bytes of the budget a stream's responses take: 0 up to {@link
+   * ConnectionBudget#LARGE} bytes.
    */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE

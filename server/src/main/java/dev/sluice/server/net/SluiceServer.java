@@ -86,7 +86,7 @@ public final class SluiceServer implements AutoCloseable {
   /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
-  /** The longest life of a connection; then the client reconnects, and resolves the name again. */
+  /** The longest life of a connection; reconnecting clients look up the server's name again. */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**

@@ -374,7 +374,7 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /** Returns the charge of a zero limit together with the charges of the rule's other limits. */
+  /** Returns the charge of a proxy's zero limit, and the charges of the rule's other limits. */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -770,7 +770,7 @@ final class DescriptorCharges {
       return !decidedBy().knowsBucket();
     }
 
-    /** Returns the applied quota: the strictest, or a share if the store did not decide. */
+    /** Returns the applied quota: the strictest, or a share of it if the store did not decide. */
     @Nullable Quota heldTo() {
       if (described != null) {
         return described;

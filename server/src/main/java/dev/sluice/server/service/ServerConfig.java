@@ -262,7 +262,7 @@ public record ServerConfig(
     public Files {
       if (rules != null && limits == null) {
         throw new IllegalArgumentException(
-            "a rule book needs a file of limits: its rules name them");
+            "a rule book needs a file with the limits that its rules name");
       }
     }
 

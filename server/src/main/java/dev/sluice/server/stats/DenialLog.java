@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. One
- * more line for each second reports how many denials were left out. Thread-safe; never blocks.
+ * more line for each second reports how many denials the log left out. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 

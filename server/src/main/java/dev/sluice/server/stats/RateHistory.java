@@ -44,7 +44,7 @@ public final class RateHistory implements AutoCloseable {
   public static final int DAY_STEP_SECONDS = 300;
 
   /**
-   * The number of steps in the history of the last day: the newest, incomplete step, and one day.
+   * The number of steps in the history of the last day: one day, and the newest, incomplete step.
    */
   public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
@@ -206,7 +206,7 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the sums of the counts over the last {@code steps} steps. The sums include the newest
-   * step, which has not ended.
+   * step of the history, which has not ended.
    *
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
    */

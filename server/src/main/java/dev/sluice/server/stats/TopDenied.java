@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Memory is bounded: at most {@link #MOST_LIMITS} limits, two windows for each limit, and {@link
  * #COUNTERS} ids in each window. All ids together take at most 3 MB if an id has 40 characters, and
  * 18 MB if an id has 1024 characters, the longest length. Denials in shadow mode are not counted.
- * Thread-safe; {@code count} locks the limit.
+ * Thread-safe; {@code count} locks the limit's counters.
  */
 public final class TopDenied implements LimiterObserver {
 
