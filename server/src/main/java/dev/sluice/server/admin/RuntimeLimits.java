@@ -49,10 +49,10 @@ import org.slf4j.LoggerFactory;
  * time, and the penalties. After any change, the limits are rebuilt from the newest version of each
  * layer, under one lock.
  *
- * This lock is never held while the server reads or saves overrides and penalties, so new deployed
- * limits never wait for a database. A second lock, `place`, lets only one thread at a time read or
- * save overrides and penalties. A thread that needs both locks takes `place` first. Code that
- * reacts to new deployed limits never takes `place`.
+ * The lock for rebuilding is never held while the server reads or saves overrides and penalties, so
+ * new deployed limits never wait for a database. A second lock, `place`, lets only one thread at a
+ * time read or save overrides and penalties. A thread that needs both locks takes `place` first.
+ * Code that reacts to new deployed limits never takes `place`.
  *
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
  * servers poll the same file or database.

@@ -49,8 +49,8 @@ import org.jspecify.annotations.Nullable;
  *
  * An answer can be much longer than its line. Before a line is sent to the store, the largest
  * possible size of its answer is charged to the budget, until the client has read the answer. While
- * the budget has no room, a line waits until the client has read earlier answers. If there is no
- * unread answer, the line is refused and the stream ends.
+ * the budget has no room, a line waits until the client has read earlier answers. If the budget has
+ * no room although no answer is unread, the line is refused and the stream ends.
  *
  * If a body ends too early, too late or never, the last line of the response reports this error. An
  * incomplete last line is not decided. If no line was answered yet, the response has the status of

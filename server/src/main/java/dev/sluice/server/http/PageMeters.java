@@ -42,10 +42,10 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A summary of Micrometer records one value at a time, reads the clock twice for each value, and
- * makes concurrent threads wait for each other. It also rounds a value up to a whole number before
- * it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this server
- * has its own histograms (BulkHistogram), and writes these histograms to the page in Micrometer's
- * format.
+ * makes concurrent threads wait for each other. A summary also rounds a value up to a whole number
+ * before it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this
+ * server has its own histograms (BulkHistogram), and writes these histograms to the page in
+ * Micrometer's format.
  *
  * Histograms and counters are most of the page. The server writes histograms and counters line by
  * line, because Micrometer's snapshots of 10,000 limits would fill a small heap.

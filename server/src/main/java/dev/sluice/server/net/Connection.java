@@ -21,7 +21,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This class is the first handler of the Netty pipeline, and works as a valve. It passes the
+ * This class is the first handler of the Netty pipeline, and works as a valve. The valve passes the
  * received bytes on in small slices, and only while the client reads its responses. One read from
  * the network can contain hundreds of pipelined requests, and a response can be a thousand times as
  * large as its request. While the valve is shut, the server reads nothing from the connection.

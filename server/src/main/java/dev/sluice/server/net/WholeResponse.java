@@ -28,9 +28,9 @@ import org.reactivestreams.Subscriber;
 /*
  * Armeria makes a stream of every response, and a further stream for each function that maps the
  * headers or recovers from a failure. Most responses of this server are known as a whole. This
- * class applies these functions to the whole response, and Armeria sends the result without a
- * stream. Armeria does this only if the service's exchange type says that responses are not
- * streamed. Otherwise the response becomes an ordinary stream.
+ * class applies such functions to the whole response, and Armeria sends the result without a
+ * stream. Armeria sends a response without a stream only if the service's exchange type says that
+ * responses are not streamed. With another exchange type, the response becomes an ordinary stream.
  */
 
 /** A response that is sent as a whole, without Armeria's streams. */

@@ -54,9 +54,9 @@ import org.jspecify.annotations.Nullable;
  *
  * The bucket store makes sure that a token is used only once. A cancellation or settlement first
  * spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket is not
- * refilled before the token expires, so a second use at any server finds the bucket empty. Only
- * then does the server refund tokens. If the server dies before the refund, the reserved tokens
- * stay spent, and nothing is refunded twice.
+ * refilled before the token expires, so a second use at any server finds the bucket empty. The
+ * server refunds tokens only after the spend from the nonce's bucket. If the server dies before the
+ * refund, the reserved tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation keeps the Reservation object, which is more exact than a
  * Receipt: the object knows about other refunds since the reservation. The server keeps the latest

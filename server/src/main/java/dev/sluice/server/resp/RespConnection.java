@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * All requests of one read are answered by one write. While the client does not read its replies,
  * or while too many of its requests wait for the store, the server reads no further bytes from the
  * connection. The server keeps the bytes that it has already read: the current request, and at most
- * the bytes of one read. All of these bytes count in the server's memory budget.
+ * the bytes of one read. All bytes that the server keeps count in its memory budget.
  */
 
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */

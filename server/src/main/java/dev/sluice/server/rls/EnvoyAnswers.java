@@ -277,8 +277,8 @@ final class EnvoyAnswers {
 
   /*
    * If descriptors only check their buckets, or a cost exceeds its burst, the limiter decided on a
-   * cost that differs from the request's cost. The decision's remaining tokens are then wrong for
-   * the headers, so the headers are made from the charges.
+   * cost that differs from the request's cost. The remaining tokens after the other cost are wrong
+   * for the headers, so the headers are made from the charges.
    */
   /**
    * Returns the response headers for charges. If a failure rule decided, a header names the rule.
