@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A path of the HTTP server, with its service, the permission that callers need, and the operation
  * that the audit log records if a caller lacks this permission. Callers need the role {@code admin}
- * for a service that is neither an endpoint nor {@link Guarded}. Not thread-safe until it is added
- * to a server.
+ * for a service that is neither an endpoint nor {@link Guarded}. An endpoint is not thread-safe
+ * before it is added to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 

@@ -506,7 +506,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Bans an id for a duration, measured by the store's clock.
    *
    * @param time how long the ban lasts, positive
-   * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
+   * @throws IllegalArgumentException if nothing limits the id, or the ban's end is too far away
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */

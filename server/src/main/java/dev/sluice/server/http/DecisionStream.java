@@ -202,7 +202,7 @@ final class DecisionStream {
     seen = 0;
   }
 
-  /** Sends as many lines to the store, and writes as many answers, as the bounds allow. */
+  /** Sends lines to the store and writes answers, as many as the stream's bounds allow. */
   private void advance() {
     if (unread > 0 || ending || !response.isOpen()) {
       return; // the client has gone, so nothing more is decided

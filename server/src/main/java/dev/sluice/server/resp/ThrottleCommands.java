@@ -319,7 +319,7 @@ final class ThrottleCommands {
       return beyondMaxBurst;
     }
 
-    /** Writes the last two numbers of the reply, in seconds. */
+    /** Writes the last two numbers of the reply: the wait and the time until full, in seconds. */
     abstract void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer);
 
     /** Writes a decision. The wait is {@link #FOR_EVER} for a quantity that exceeds the burst. */

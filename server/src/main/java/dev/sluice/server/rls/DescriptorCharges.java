@@ -576,7 +576,7 @@ final class DescriptorCharges {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Returns the transaction that charges {@code tokens} after the cost was denied. */
+    /** Returns the transaction that charges {@code tokens} after a denial of the cost. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();

@@ -111,8 +111,9 @@ public final class RlsPart implements Part {
 
   /**
    * Makes gRPC's reflection service, which describes all existing gRPC services. The reflection
-   * service does not run on an event loop. On an event loop, Armeria would ask for the next
-   * response before the current one is written, and gRPC's code would answer a request twice.
+   * service does not run on an event loop. If the service ran on an event loop, Armeria would ask
+   * for the next response before the current response is written, and gRPC's code would answer a
+   * request twice.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();

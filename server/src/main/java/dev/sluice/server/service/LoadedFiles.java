@@ -96,7 +96,7 @@ final class LoadedFiles {
     }
   }
 
-  /** Returns the files' limits; if the files have mistakes, the last good limits, if allowed. */
+  /** Returns the limits of the files, or the last good limits if startup may use them instead. */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {

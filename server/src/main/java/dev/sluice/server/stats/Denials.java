@@ -146,7 +146,7 @@ public final class Denials implements LimiterObserver {
    *
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
-   * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
+   * @param retryInNanos the wait until the request's cost can be spent; 0 if waiting does not help
    * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
    *     rule's word
    * @param penalized whether a penalty made the bucket count as empty
@@ -301,7 +301,7 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    /** Calls a consumer once for each limit and id of which this object keeps a denial. */
+    /** Calls a consumer once for each limit and id for which this object keeps a denial. */
     void forEach(BiConsumer<String, String> each) {
       List<DeniedBucket> buckets;
       synchronized (this) {
