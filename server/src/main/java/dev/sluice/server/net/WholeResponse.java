@@ -38,7 +38,7 @@ public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The response before {@link #mapHeaders} and {@link #recover}; an abort fails the future. */
+  /** The response before any {@link #mapHeaders} or {@link #recover}; an abort makes it fail. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;
