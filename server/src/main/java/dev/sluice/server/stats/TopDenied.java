@@ -35,7 +35,9 @@ public final class TopDenied implements LimiterObserver {
   /** The most ids that {@link #top} returns for one limit. */
   public static final int SHOWN = 20;
 
-  /** The most limits whose ids are counted: those limits that deny first after the startup. */
+  /**
+   * The largest number of limits with counted ids: the limits that deny first after the startup.
+   */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;
