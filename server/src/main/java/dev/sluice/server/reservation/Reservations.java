@@ -82,7 +82,7 @@ public final class Reservations implements AutoCloseable {
   /** The largest allowed clock difference between the servers of a fleet. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /** The most bytes of reservations that this server keeps in memory, in the encoding of tokens. */
+  /** The most bytes of reservations that this server keeps in memory, counted as encoded tokens. */
   static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that mark used tokens; its number must never change. */

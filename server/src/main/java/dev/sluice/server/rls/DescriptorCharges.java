@@ -240,8 +240,8 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the hits of a descriptor without a number of hits, unless the whole request's
-   *     number is larger
+   * @param fewest the smallest number of hits, if only the whole request, and not the descriptor,
+   *     states a number
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
