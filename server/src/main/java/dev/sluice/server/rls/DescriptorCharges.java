@@ -240,8 +240,7 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the smallest number of hits, if only the whole request, and not the descriptor,
-   *     states a number
+   * @param fewest the smallest number that is returned for a descriptor without a number of hits
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
