@@ -302,7 +302,7 @@ class ReloadCommandTest {
     apply(SECOND);
     Cli unknown = Cli.run("rollback", "abc", "--server", url);
     assertThat(unknown.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(unknown.err()).contains("found no such generation, expected one of", generation());
+    assertThat(unknown.err()).contains("an unknown generation, expected one of", generation());
   }
 
   @Test

@@ -131,7 +131,7 @@ public final class Access implements AutoCloseable {
   /**
    * Returns the access control of a server with a tokens file.
    *
-   * @param tokens the current limits with {@link Tokens} as a companion; read for each request
+   * @param tokens the current limits, loaded together with {@link Tokens}; read for each request
    * @param perAddress the limit on requests per client address, for clients without a known token
    *     or certificate; null for no limit
    */
@@ -295,7 +295,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Counts a request without a token, and records it unless the address sends too many. */
+  /** Counts and records a request without a token; after too many from one address, only counts. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);
@@ -333,7 +333,9 @@ public final class Access implements AutoCloseable {
     return failed(door, peer, why, why, acts);
   }
 
-  /** Returns the failure; the audit log gets the reason {@code noted}, the client {@code why}. */
+  /**
+   * Returns the failure with the message {@code why}; the audit log records {@code noted} instead.
+   */
   private RefusedException failed(
       String door, @Nullable SocketAddress peer, String why, String noted, List<Noted> acts) {
     refusals.unauthenticated.increment();
@@ -349,8 +351,8 @@ public final class Access implements AutoCloseable {
 
   /**
    * Charges one request to the bucket of an address. Returns 0 if the request is admitted, else the
-   * seconds to wait. While the store of these buckets is full, an address without a bucket must
-   * wait a minute.
+   * seconds to wait. While the store of the addresses' buckets is full, an address without a bucket
+   * must wait a minute.
    */
   private static long spent(
       Limiter limiter, LimitName limit, Quota quota, @Nullable SocketAddress peer) {
@@ -386,7 +388,7 @@ public final class Access implements AutoCloseable {
         : String.valueOf(peer);
   }
 
-  /** Returns an IPv4 address, or the /64 network of an IPv6 address, usually one client's. */
+  /** Returns an IPv4 address, or an IPv6 address's /64 network, which usually is one client's. */
   private static String network(@Nullable SocketAddress peer) {
     if (peer instanceof InetSocketAddress socket
         && socket.getAddress() instanceof Inet6Address ip) {

@@ -39,7 +39,9 @@ public record AccessPart(Access access) implements Part {
   private static final String HEALTH = "/grpc.health.v1.Health/";
   private static final String OF_PROXIES = "the header Sluice-Token: TOKEN, set by the proxy";
 
-  /** Returns a request's caller; without a tokens file, a client certificate can name it. */
+  /**
+   * Returns a request's caller; without a tokens file, a certificate can give the caller's name.
+   */
   public static Caller caller(ServiceRequestContext context) {
     Caller known = context.attr(CALLER);
     if (known != null) {

@@ -39,7 +39,7 @@ public final class Caller {
     UNKNOWN
   }
 
-  /** A caller's name and kind; its certificate is read only if its names are needed. */
+  /** A caller's name and kind; the caller's certificate is read only if its names are needed. */
   private record Credential(
       String name, CallerKind kind, Supplier<List<String>> certificateNames) {}
 
@@ -71,7 +71,7 @@ public final class Caller {
    *
    * @param certificateNames returns the names in the caller's verified certificate, empty without a
    *     certificate; called by any thread, only if the names are needed
-   * @param watch is told of each further request of this caller
+   * @param watch is called for each further request of this caller
    * @param mayAdmin whether the caller also has the role {@code admin}
    */
   static Caller anybody(
@@ -98,7 +98,7 @@ public final class Caller {
     return names.isEmpty() ? credential.name() : names.get(0);
   }
 
-  /** Returns a change's author: the token or certificate, else the claimed name. */
+  /** Returns a change's author: the token or certificate, else the name {@code claimed}. */
   public String author(String claimed) {
     boolean isKnown =
         kind() != CallerKind.ANYBODY || !credential.certificateNames().get().isEmpty();

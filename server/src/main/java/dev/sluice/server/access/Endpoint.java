@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * A path of the HTTP server, with its service, the permission that callers need, and the operation
  * that the audit log records if a caller lacks this permission. Callers need the role {@code admin}
- * for a service that is neither an endpoint nor {@link Guarded}. Not thread-safe until it is added
- * to a server.
+ * for a service that is neither an endpoint nor {@link Guarded}. An endpoint is not thread-safe
+ * before it is added to a server.
  */
 public final class Endpoint extends SimpleDecoratingHttpService {
 
@@ -62,7 +62,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
 
   /**
    * Sets the kind of entry that a PUT sets and a DELETE removes, such as {@code override}. If the
-   * caller lacks the permission, the audit log records this kind of entry, and the limit and id in
+   * caller lacks the permission, the audit log records the kind of entry, and the limit and id in
    * the path.
    */
   public Endpoint setting(String what) {
@@ -97,7 +97,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
     return unwrap().serve(context, request);
   }
 
-  /** Armeria's cache would report the first client's spelling of a path to later clients. */
+  /** With Armeria's cache, later requests would get a path as the first client spelled it. */
   @Override
   public boolean shouldCachePath(String anyPath, @Nullable String query, Route route) {
     return false;

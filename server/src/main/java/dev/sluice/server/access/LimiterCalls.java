@@ -95,8 +95,8 @@ public final class LimiterCalls {
   }
 
   /**
-   * Returns the denial by the longest penalty on the buckets of a reset, since a reset does not
-   * lift penalties; empty if no penalty is in force by the store's clock.
+   * Checks the buckets of a reset for penalties, which a reset does not lift. Returns the denial by
+   * the longest penalty; empty if no bucket has a penalty by the store's clock.
    */
   private CompletionStage<Optional<Decision>> penalized(List<Transaction> reset) {
     Limits limits = limiter.limits().get();

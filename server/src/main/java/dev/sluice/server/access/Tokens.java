@@ -87,7 +87,7 @@ public final class Tokens {
     return PREFIX + Base64.getUrlEncoder().withoutPadding().encodeToString(random);
   }
 
-  /** Returns the hexadecimal SHA-256 of a token, which stands for it in the tokens file. */
+  /** Returns the hexadecimal SHA-256 of a token; the tokens file contains only this hash. */
   public static String sha256(String token) {
     return HexFormat.of().formatHex(hash(token));
   }
@@ -104,7 +104,7 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** Returns the tokens and the certificates that pass the tests. */
+  /** Returns the tokens whose hash and the certificates whose name passes the given test. */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),

@@ -63,8 +63,8 @@ import org.jspecify.annotations.Nullable;
  * A file is never changed in place. The server writes the new content to a temporary file in the
  * same folder, forces that file to the disk, and renames it to the old file's name. So a crash
  * leaves either the old or the new content. Before the rename, the server reads the new file back
- * in the same way as at startup. Otherwise a file that is too large to be read would make every
- * later change and startup fail.
+ * in the same way as at startup. A file that is too large to be read back would make every later
+ * change and startup fail.
  *
  * If FILE is a symbolic link, the server uses the link's target and the files in the target's
  * folder. So servers that open the same file through different links share one lock, and a change
@@ -319,8 +319,8 @@ final class FileKeeper extends ListKeeper {
   /*
    * The files are read twice. The first read collects the limit names in the files. The second read
    * accepts every id for each of these names. So a file can contain an entry whose limit was
-   * removed, or whose id no longer has the right form. This entry stays in the file unchanged, but
-   * has no effect on the limits in force.
+   * removed, or whose id no longer has the right form. An entry that no limit accepts stays in the
+   * file unchanged, but has no effect on the limits in force.
    */
 
   /** The limit names in the files, including names of removed limits. Stateless. */
@@ -328,14 +328,14 @@ final class FileKeeper extends ListKeeper {
 
     private KeptNames() {}
 
-    /** Returns a catalogue in which each of these limit names accepts every id unchanged. */
+    /** Returns a catalogue of limit names, each of which accepts every id unchanged. */
     static Catalogue asTheyStand(Collection<String> texts) {
       List<LimitName> names = new ArrayList<>();
       for (String text : new TreeSet<>(texts)) {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // No limit can have this name, so the name stays unknown and is reported as a mistake.
+          // An invalid name is left out of the catalogue, and later reported as an unknown name.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));

@@ -75,7 +75,7 @@ interface Keeper {
     /** The time for which an ended setting stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
-    /** Runs a change while no other runs; throws {@link KeepException} if others take too long. */
+    /** Runs changes one at a time; throws {@link KeepException} if other changes take too long. */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
 
@@ -176,8 +176,8 @@ interface Keeper {
     }
 
     /**
-     * Removes a setting. The row of an override is disabled, not deleted, since a table without
-     * rows would look like the wrong database.
+     * Removes a setting. The row of a removed override is disabled, not deleted, since a table
+     * without rows would look like the wrong database.
      */
     @Override
     public <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {

@@ -49,10 +49,10 @@ import org.slf4j.LoggerFactory;
  * time, and the penalties. After any change, the limits are rebuilt from the newest version of each
  * layer, under one lock.
  *
- * This lock is never held while the server reads or saves overrides and penalties, so new deployed
- * limits never wait for a database. A second lock, `place`, lets only one thread at a time read or
- * save overrides and penalties. A thread that needs both locks takes `place` first. Code that
- * reacts to new deployed limits never takes `place`.
+ * The lock for rebuilding is never held while the server reads or saves overrides and penalties, so
+ * new deployed limits never wait for a database. A second lock, `place`, lets only one thread at a
+ * time read or save overrides and penalties. A thread that needs both locks takes `place` first.
+ * Code that reacts to new deployed limits never takes `place`.
  *
  * A change is saved before it comes into force, so a confirmed change survives a crash. Other
  * servers poll the same file or database.
@@ -414,7 +414,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas
    * @return the warnings that a file with this override would get, and a warning if no rule charges
-   *     its id; can be empty
+   *     the override's id; can be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed
@@ -456,7 +456,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /**
    * Returns a warning if no rule charges a penalty's id, so that the penalty affects no request of
-   * the rules; otherwise an empty list. The warning names the ids that the rules charge.
+   * the rules; otherwise an empty list. A warning names the ids that the rules do charge.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -506,7 +506,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * Bans an id for a duration, measured by the store's clock.
    *
    * @param time how long the ban lasts, positive
-   * @throws IllegalArgumentException if nothing limits the id, or the end is too far away
+   * @throws IllegalArgumentException if nothing limits the id, or the ban's end is too far away
    * @throws KeepException if the change could not be saved; then nothing has changed
    * @throws dev.sluice.store.StoreException if the store does not answer
    */

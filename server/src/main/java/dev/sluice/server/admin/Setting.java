@@ -120,7 +120,7 @@ public final class Setting<T> {
     return rest;
   }
 
-  /** Returns the current name of a setting's limit; null if no such limit accepts the id. */
+  /** Returns the current name of a setting's limit; null if the limit is gone or has other ids. */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;

@@ -102,12 +102,12 @@ public final class FailureLog {
   /** Passes an {@link OutOfMemoryError} of the heap to the handler that ends the process. */
   public static final class OutOfMemory {
 
-    /** Part of the JDK's message for full direct memory, which has no class of its own. */
+    /** Part of the JDK's message for full direct memory, for which no exception class exists. */
     private static final String DIRECT = "direct buffer memory";
 
     private OutOfMemory() {}
 
-    /** Reports a failure if the heap ran out, and there is a default handler. */
+    /** Reports a failure if the heap ran out, and there is a handler of uncaught exceptions. */
     public static void report(@Nullable Throwable failure) {
       OutOfMemoryError cause = cause(failure);
       Thread.UncaughtExceptionHandler handler = Thread.getDefaultUncaughtExceptionHandler();

@@ -33,7 +33,7 @@ public final class Generations {
     /** The files with limits, overrides, names and rules. */
     LIMITS;
 
-    /** Returns the word for the kind in answers, metrics and logs, such as {@code tokens}. */
+    /** Returns the word for this kind of files in answers, metrics and logs, as {@code tokens}. */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -74,8 +74,8 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A second source that a reload reads, such as the store of overrides. A reload applies the
-   * second source even if the files have mistakes.
+   * A source that a reload reads besides the files, and applies even if the files have mistakes,
+   * such as the store of overrides.
    */
   public interface Beside {
 
@@ -117,8 +117,9 @@ public final class Generations {
 
   /**
    * Reads all files now, and applies the files of each kind that has no mistake. After the files,
-   * reads the source of {@link #readBeside}. Returns whether everything that was read is now in
-   * force. Reads the tokens file first, so that a token is revoked without waiting for other files.
+   * this method reads the source that {@link #readBeside} has set. Returns whether everything that
+   * was read is now in force. Reads the tokens file first, so that a token is revoked without
+   * waiting for other files.
    */
   public boolean reload() {
     boolean applied = true;
@@ -140,7 +141,7 @@ public final class Generations {
     return all;
   }
 
-  /** Sets a second source that a reload reads: the overrides and penalties set at run time. */
+  /** Sets a source that a reload reads after the files: overrides and penalties set at run time. */
   public void readBeside(Beside place) {
     this.beside = place;
   }

@@ -33,7 +33,7 @@ public final class Json {
     this.out = out;
   }
 
-  /** Writes with a generator of Jackson. */
+  /** Writes JSON with a generator of the library Jackson. */
   public interface Raw {
     void write(JsonGenerator json) throws IOException;
   }
@@ -48,7 +48,7 @@ public final class Json {
     return json -> new Json(json).fields(fields);
   }
 
-  /** Returns what {@code raw} writes, in UTF-8. */
+  /** Returns the JSON that {@code raw} writes, in UTF-8. */
   public static ByteArrayOutputStream written(Raw raw) {
     return written(JSON, raw);
   }

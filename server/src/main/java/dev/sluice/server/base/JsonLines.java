@@ -74,7 +74,7 @@ public final class JsonLines implements AutoCloseable {
     this.thread.setDaemon(true);
   }
 
-  /** A kind of log: its name in messages, the start of its meters, and its thread. */
+  /** A kind of log: its name in messages, its meters' name prefix, and its thread's name. */
   public record LogKind(String what, String meter, String thread) {}
 
   /** A file or stream that is opened for each write and closed afterwards. */
@@ -83,8 +83,8 @@ public final class JsonLines implements AutoCloseable {
   }
 
   /**
-   * Starts to append lines to a file. First opens the file once to test it, for at most two
-   * seconds.
+   * Starts to append lines to a file. Before it returns, this method opens the file once to test
+   * it, for at most two seconds.
    *
    * @param file the log file, created if it is missing. If the file is a pipe, a process must read
    *     the pipe
@@ -169,7 +169,7 @@ public final class JsonLines implements AutoCloseable {
     }
   }
 
-  /** Queues a line. The line is lost if too many lines wait for the disk. */
+  /** Queues a line; the new line is lost if too many lines wait for the disk. */
   public void add(Consumer<Json> fields) {
     ByteArrayOutputStream bytes = Json.written(JSON, Json.of(fields));
     bytes.write('\n');

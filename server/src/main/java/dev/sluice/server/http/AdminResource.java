@@ -100,7 +100,7 @@ abstract class AdminResource<T> implements HttpService {
   /** Writes the fields of a setting that follow its limit and its id. */
   abstract void writeFields(T one, Json json);
 
-  /** Stores the setting; {@code force} only occurs with {@link #takesForce}. */
+  /** Stores the setting; {@code force} is false unless {@link #takesForce} returns true. */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
   boolean takesForce() {

@@ -49,8 +49,8 @@ import org.jspecify.annotations.Nullable;
  *
  * An answer can be much longer than its line. Before a line is sent to the store, the largest
  * possible size of its answer is charged to the budget, until the client has read the answer. While
- * the budget has no room, a line waits until the client has read earlier answers. If there is no
- * unread answer, the line is refused and the stream ends.
+ * the budget has no room, a line waits until the client has read earlier answers. If the budget has
+ * no room although no answer is unread, the line is refused and the stream ends.
  *
  * If a body ends too early, too late or never, the last line of the response reports this error. An
  * incomplete last line is not decided. If no line was answered yet, the response has the status of
@@ -58,13 +58,13 @@ import org.jspecify.annotations.Nullable;
  * response can time out.
  */
 
-/** Answers a stream of operations, one operation per line. Only one event loop may use it. */
+/** Answers a stream of operations, one per line. Only one event loop may use this object. */
 final class DecisionStream {
 
   private static final int MOST_UNREAD = 64;
   private static final int PIECE_BYTES = 16 << 10;
 
-  /** The most bytes of an answer for each object in its line, not counting the ids. */
+  /** The most bytes of an answer for each object in the request's line, not counting the ids. */
   private static final int ANSWER_BYTES = 512;
 
   /** The size of the shortest transaction, in bytes. */
@@ -202,7 +202,7 @@ final class DecisionStream {
     seen = 0;
   }
 
-  /** Sends as many lines to the store, and writes as many answers, as the bounds allow. */
+  /** Sends lines to the store and writes answers, as many as the stream's bounds allow. */
   private void advance() {
     if (unread > 0 || ending || !response.isOpen()) {
       return; // the client has gone, so nothing more is decided
@@ -226,7 +226,7 @@ final class DecisionStream {
     }
   }
 
-  /** Sends up to MOST_UNREAD lines to the limiter; false if the budget has no room for the next. */
+  /** Sends up to MOST_UNREAD lines to the limiter; false if the budget has no room for more. */
   private boolean send() {
     while (underWay.size() < MOST_UNREAD) {
       int end = endOfLine();
@@ -447,8 +447,8 @@ final class DecisionStream {
     /**
      * Ends the stream before its time is over, and aborts the response if the client does not read
      * it. If the stream did not end, the server would close the connection, with all other requests
-     * on it. Over HTTP/1.1 the server still closes the connection, since an unread response cannot
-     * end in another way.
+     * on it. Over HTTP/1.1, the server closes the connection even after an early end, since an
+     * unread response cannot end in another way.
      */
     private static void endInTime(
         ServiceRequestContext context, DecisionStream stream, HttpResponseWriter response) {

@@ -20,7 +20,7 @@ import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 
-/** {@code GET /page/…}: the page's files, which browsers cache, and check at each use. */
+/** {@code GET /page/…}: the web page's files, which browsers cache and revalidate at each use. */
 final class FileResource extends Resource {
 
   static final String UNDER = "/page/";
@@ -30,7 +30,7 @@ final class FileResource extends Resource {
   private static final MediaType JS = MediaType.parse("text/javascript; charset=utf-8");
   private static final MediaType SVG = MediaType.parse("image/svg+xml; charset=utf-8");
 
-  /** The files of the page; no other file of the jar has a path. */
+  /** The web page's files; {@code /page/} serves no other file of the jar. */
   private static final String FILES =
       """
       base.css views.css icon.svg theme.js main.js api.js dom.js words.js gcra.js ids.js charts.js

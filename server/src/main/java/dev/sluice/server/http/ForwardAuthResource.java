@@ -396,8 +396,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
    * A web page of another site can make a browser send a GET without a preflight request and
    * without an Origin header, for example to load an image. The browser then sends the header
    * Sec-Fetch-Site. A proxy that asks for a decision forwards its client's Sec-Fetch-Site, but also
-   * adds headers of its own. A web page cannot send these headers: the browser first sends a
-   * preflight request, and this server refuses the preflight because of its Origin.
+   * adds headers of its own. A web page cannot send the headers that a proxy adds: the browser
+   * first sends a preflight request, and this server refuses the preflight because of its Origin.
    */
 
   /** Refuses requests that web pages of other sites sent through a browser. */

@@ -53,7 +53,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns the response to a failure; for a read request, it says that nothing was charged. */
+  /** Returns a failure's response; after a read-only request, it says that nothing was charged. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }

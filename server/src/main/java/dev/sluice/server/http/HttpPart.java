@@ -188,7 +188,8 @@ public record HttpPart(
               .register(meters);
       ForwardAuthResource resource =
           new ForwardAuthResource(limiter, clientAddress, unmatched, denials);
-      // No body is read, but a proxy can send the Content-Length of a large upload.
+      // Forward-auth never reads a body, so a bound would only refuse proxies that send the
+      // Content-Length of a large upload.
       new Endpoint(ForwardAuthResource.PATH, DECIDE, resource).addWithoutBound(server);
       new Endpoint(ForwardAuthResource.PATH + "/*", DECIDE, resource).addWithoutBound(server);
     }
@@ -211,7 +212,7 @@ public record HttpPart(
       return new PageMeters();
     }
 
-    /** Returns the metrics, which observe the limiter and are told of loaded limits. */
+    /** Returns the metrics, which observe the limiter and receive each load of limits. */
     public LimiterMetrics metrics() {
       return metrics;
     }
@@ -250,7 +251,7 @@ public record HttpPart(
    * @param meters the meters of the store's circuit breakers
    * @param doors returns the addresses on which the server listens; called for each response
    * @param storeName {@code memory}, or the store's address without password; only the scheme if
-   *     every client can read the page
+   *     every client can read the statistics
    * @param ready throws if the server cannot decide now; may block
    * @param host the name of the machine
    * @param certificateEnd returns when the certificate in use ends; null without TLS

@@ -40,7 +40,7 @@ abstract class JsonResource extends Resource {
     super(HttpMethod.POST);
   }
 
-  /** Responds to a JSON request. An implementation may throw, or return a failing stage. */
+  /** Responds to a JSON request; may throw, or return a failing stage. */
   abstract CompletionStage<AggregatedHttpResponse> answer(
       ServiceRequestContext context, byte[] json);
 

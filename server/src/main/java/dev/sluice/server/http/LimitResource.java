@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * {@code GET /v1/limits/{name}} returns a limit; {@code GET /v1/limits/{name}/buckets/{id}} returns
- * the state of a bucket. Neither GET request spends tokens.
+ * the state of a bucket. Reading a limit or a bucket spends no tokens.
  *
  * <p>This class itself splits the encoded path, since an id can be any percent-encoded text, even
  * with slashes and semicolons. Only the id ".." cannot be sent in a path: Armeria refuses the path
@@ -172,7 +172,10 @@ final class LimitResource extends Resource {
                       .put("warnings", lines("warning", offered.warnings(), caller)));
     }
 
-    /** Returns the lines; for a caller that may not use all limits, one line with their number. */
+    /**
+     * Returns the lines; for a caller that may not use all limits, one line with the number of
+     * lines.
+     */
     static List<String> lines(String word, List<String> all, Caller caller) {
       return all.isEmpty() || caller.mayUseAll()
           ? all

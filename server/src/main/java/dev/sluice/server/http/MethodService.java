@@ -151,7 +151,7 @@ abstract class MethodService implements HttpService {
       return null;
     }
 
-    /** Decodes percent-encoded UTF-8; {@code what} is for the message of a mistake. */
+    /** Decodes percent-encoded UTF-8; {@code what} names the text in the message of a mistake. */
     static String decoded(String encoded, String field, String what) {
       try {
         String text = URLDecoder.decode(encoded, StandardCharsets.UTF_8);

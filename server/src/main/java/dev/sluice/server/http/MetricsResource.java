@@ -94,9 +94,9 @@ final class MetricsResource extends MethodService {
   private final AtomicReference<@Nullable CompletableFuture<Scrape>> next = new AtomicReference<>();
 
   /**
-   * The compressed texts of one scrape. Callers that may use the same limits share one text. With
-   * one text per caller, all copies would be in memory before the budget counts the copies.
-   * Thread-safe.
+   * The compressed texts of one scrape. Callers that may use the same limits share one text of the
+   * metrics. With one metrics text per caller, all copies would be in memory before the budget
+   * counts the copies. Thread-safe.
    */
   final class Scrape {
 
@@ -282,7 +282,7 @@ final class MetricsResource extends MethodService {
     return bytes.toByteArray();
   }
 
-  /** Returns the text without the limits that a caller may not use. */
+  /** Returns the metrics without the limits that a caller may not use. */
   private static byte[] within(Caller caller, byte[] all) {
     try (BufferedReader lines =
         new BufferedReader(

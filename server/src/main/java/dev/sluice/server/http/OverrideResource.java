@@ -76,7 +76,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
         detail(described(asked), before == null ? null : described(before)));
   }
 
-  /** Returns the end of the override. If {@code until} is missing, the current end is kept. */
+  /** Returns the end of the override; if {@code until} is missing, the override's current end. */
   private static @Nullable Instant until(AdminBody body, @Nullable LimitOverride before) {
     if (!body.has("until")) {
       return before == null ? null : before.until();

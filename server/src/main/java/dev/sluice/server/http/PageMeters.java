@@ -42,10 +42,10 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * A summary of Micrometer records one value at a time, reads the clock twice for each value, and
- * makes concurrent threads wait for each other. It also rounds a value up to a whole number before
- * it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this server
- * has its own histograms (BulkHistogram), and writes these histograms to the page in Micrometer's
- * format.
+ * makes concurrent threads wait for each other. A summary also rounds a value up to a whole number
+ * before it selects the bucket, so every duration below 1 s would fall into the 1 s bucket. So this
+ * server has its own histograms (BulkHistogram), and writes these histograms to the page in
+ * Micrometer's format.
  *
  * Histograms and counters are most of the page. The server writes histograms and counters line by
  * line, because Micrometer's snapshots of 10,000 limits would fill a small heap.
@@ -91,7 +91,7 @@ final class PageMeters extends PrometheusMeterRegistry {
     }
     double[] own = BulkHistogram.bounds(config);
     double[] shared =
-        // Meters with equal bounds share one array.
+        // Meters with equal bounds share one array of bounds.
         bounds.computeIfAbsent(Arrays.stream(own).boxed().toList(), values -> own);
     return new BulkHistogram(id, clock, shared, config, scale);
   }
@@ -127,7 +127,7 @@ final class PageMeters extends PrometheusMeterRegistry {
         .collect(Collectors.groupingBy(meter -> getConventionName(meter.getId())));
   }
 
-  /** Adds the counters, and a second family with the maxima for the name of each histogram. */
+  /** Adds the counters, the histograms, and for each histogram a second family with its maxima. */
   private void addTo(MetricSnapshots.Builder families) {
     families(PageCounter.class)
         .forEach(
@@ -239,7 +239,7 @@ final class PageMeters extends PrometheusMeterRegistry {
 
     private final double[] bounds; // ascending, the last is infinite
 
-    /** The number of values in each bucket; null while a bucket is empty. */
+    /** The number of values in each bucket; null for an empty bucket. */
     private final AtomicReferenceArray<@Nullable LongAdder> counts;
 
     private final DoubleAdder total = new DoubleAdder();
@@ -340,7 +340,9 @@ final class PageMeters extends PrometheusMeterRegistry {
           count(), totalAmount(), max());
     }
 
-    /** Writes the page's lines of a histogram, without maximum; {@code labels} has no braces. */
+    /**
+     * Writes a histogram's lines for {@code /metrics} without maxima; {@code labels} has no braces.
+     */
     void write(String name, String labels, Writer page) throws IOException {
       String more = labels.isEmpty() ? "" : labels + ",";
       String same = labels.isEmpty() ? "" : "{" + labels + "}";

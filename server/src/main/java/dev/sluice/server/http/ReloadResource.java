@@ -250,7 +250,7 @@ class ReloadResource extends Resource {
           try {
             all.add(Compared.of(current, with, name.name(), name.idOf(key)));
           } catch (IllegalArgumentException e) {
-            // The key has no valid id: another program wrote it.
+            // The key has no valid id, so another program wrote the key.
           }
         }
       }
@@ -277,7 +277,7 @@ class ReloadResource extends Resource {
 
     private record Counts(int looked, int now, int then, List<String> fresh) {}
 
-    /** Checks the ids in batches, and stops after a few seconds. */
+    /** Counts the ids that the old and the new limits deny, for at most a few seconds. */
     private Counts count(List<Compared> all) {
       long startNanos = System.nanoTime();
       int looked = 0;
@@ -377,7 +377,7 @@ class ReloadResource extends Resource {
                 ? "the server has no limit files"
                 : hash == null
                     ? "the server keeps no earlier generation: none was in force since its start"
-                    : "found no such generation, expected one of " + listed(all);
+                    : "found an unknown generation, expected one of " + listed(all);
         super.refused(caller, why);
         throw new WireException(hash == null ? null : GENERATION, why);
       }

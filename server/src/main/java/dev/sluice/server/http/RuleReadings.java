@@ -29,8 +29,8 @@ import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 
 /**
- * The rule that matches each reading of a request. A reading is one way in which an application can
- * interpret the request; every request has at least one reading. Charges nothing.
+ * For each possible interpretation of a request, the rule that matches. An application can
+ * interpret a request in one or several ways, called readings. Charges nothing.
  */
 record RuleReadings(String file, List<RuleReading> all) {
 
@@ -85,7 +85,7 @@ record RuleReadings(String file, List<RuleReading> all) {
   }
 
   /**
-   * The effect of the rules on one reading of a request.
+   * The effect of the rules on one possible interpretation of a request.
    *
    * @param passedOver the rules before the deciding rule
    * @param line the line of the deciding rule, null if no rule decides

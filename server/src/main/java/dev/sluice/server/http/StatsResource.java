@@ -42,7 +42,7 @@ final class StatsResource {
   private final @Nullable TopDenied topDenied;
   private final long startNanos = System.nanoTime();
 
-  /** Makes the figures; {@code topDenied} is null if the server does not record denied ids. */
+  /** Makes the server's figures; {@code topDenied} is null if denied ids are not recorded. */
   StatsResource(ServerState state, @Nullable TopDenied topDenied) {
     this.state = state;
     this.topDenied = topDenied;

@@ -21,7 +21,7 @@ import java.util.function.Predicate;
 import org.jspecify.annotations.Nullable;
 
 /*
- * This class is the first handler of the Netty pipeline, and works as a valve. It passes the
+ * This class is the first handler of the Netty pipeline, and works as a valve. The valve passes the
  * received bytes on in small slices, and only while the client reads its responses. One read from
  * the network can contain hundreds of pipelined requests, and a response can be a thousand times as
  * large as its request. While the valve is shut, the server reads nothing from the connection.
@@ -49,10 +49,12 @@ final class Connection extends Client {
   private static final long PASSING_ON_MILLIS = 2_000;
   private static final int SLICE = 256;
 
-  /** The bytes of the first input slice, which shows the protocol and is no whole request. */
+  /** The bytes of the first slice of input: they show the protocol, but hold no whole request. */
   private static final int FIRST_SLICE = 8;
 
-  /** The bytes of an HTTP/2 input slice; streams and the budget bound HTTP/2 requests. */
+  /**
+   * The bytes of an HTTP/2 input slice: many, since the stream limit and the budget bound requests.
+   */
   private static final int HTTP2_SLICE = 1 << 10;
 
   private static final int MAX_LOOSE = 64 << 10;
@@ -173,8 +175,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Charges bytes that arrive while no request is in flight, since a client can send endless
-   * headers.
+   * Charges the memory budget for bytes that arrive while no request is in flight, since a client
+   * can send endless headers.
    */
   private boolean charged(int bytes) {
     if (!exchanges.isEmpty()) {
@@ -315,8 +317,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Handles the end of the client's input. After two seconds, a request whose body is still
-   * incomplete counts as ended, since the rest of the body cannot arrive.
+   * Handles the end of the client's input. Two seconds after the input's end, a request whose body
+   * is still incomplete counts as ended, since the rest of the body cannot arrive.
    */
   private void inputEnds() {
     endIfAllAre(exchange -> false);

@@ -44,10 +44,10 @@ import org.slf4j.LoggerFactory;
  *
  * When a charge does not fit, the server closes connections on which it has waited for the client
  * longer than PRESSURE_AGE, the largest connections first. The bytes of a closed connection count
- * as free at once, although the connection's event loop frees the bytes only in its next turn. This
- * turn can take long, so the bytes held and the bytes about to be freed are together at most twice
- * the budget. A quarter of the budget within this sum is reserved for peers that hold little
- * memory. If no connection can be closed, the charge is refused.
+ * as free at once, although the connection's event loop frees the bytes only in its next turn. An
+ * event loop's turn can take long, so the bytes held and the bytes about to be freed are together
+ * at most twice the budget. Within twice the budget, a quarter of the budget is reserved for peers
+ * that hold little memory. If no connection can be closed, the charge is refused.
  *
  * The number of connections is bounded, in total and for each peer. When a peer exceeds the bound
  * for peers, the server closes the peer's longest idle connection. When the total bound is
@@ -425,7 +425,8 @@ public final class ConnectionBudget {
 
   /**
    * Waits until every connection has ended. Sends GOAWAY to an HTTP/2 client once it has no request
-   * in flight, or after {@code idle}. After {@code idle}, closes connections without requests.
+   * in flight, or after the time {@code idle}. Once the time {@code idle} is over, closes
+   * connections without requests.
    */
   private boolean awaitEnd(Duration idle, Duration patience) throws InterruptedException {
     long start = System.nanoTime();
@@ -493,7 +494,7 @@ public final class ConnectionBudget {
 
     @Override
     public void exceptionCaught(ChannelHandlerContext context, Throwable cause) {
-      // This code must not load a class before the process exits, since no file descriptor may be
+      // This code must load no class before the process exits, since perhaps no file descriptor is
       // free.
       if (cause instanceof Error) {
         OutOfMemory.report(cause);

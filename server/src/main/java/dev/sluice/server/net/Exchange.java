@@ -28,8 +28,8 @@ final class Exchange implements Requests.HeldAnswers {
   private static final byte[] NO_BODY = new byte[0];
 
   /**
-   * Once the responses of a stream exceed {@link ConnectionBudget#LARGE} bytes, they are charged in
-   * steps of this size.
+   * Once a stream's responses exceed {@link ConnectionBudget#LARGE} bytes, they are charged to the
+   * memory budget in steps of this size.
    */
   private static final int ANSWER_STEP = 16 << 10;
 
@@ -74,7 +74,7 @@ final class Exchange implements Requests.HeldAnswers {
     return true;
   }
 
-  /** Releases the charge for a dropped body. */
+  /** Gives the bytes of a dropped body back to the memory budget. */
   void shrinks(long bytes) {
     if (!arriving) {
       giveBack(bytes);
@@ -112,8 +112,8 @@ final class Exchange implements Requests.HeldAnswers {
   }
 
   /**
-   * Returns the charge for a number of response bytes: 0 up to {@link ConnectionBudget#LARGE}
-   * bytes.
+   * Returns how many bytes of the budget a stream's responses take: 0 up to {@link
+   * ConnectionBudget#LARGE} bytes.
    */
   private static long chargeOf(long answers) {
     return answers <= ConnectionBudget.LARGE
@@ -184,7 +184,7 @@ final class Exchange implements Requests.HeldAnswers {
     return connection.isLast();
   }
 
-  /** Charges each request before its body is read, and each response until it was read. */
+  /** Charges the budget for each request before its body is read, and for each unread response. */
   record BudgetDecorator(ConnectionBudget traffic) implements DecoratingHttpServiceFunction {
 
     private static final String CLOSE = "close";

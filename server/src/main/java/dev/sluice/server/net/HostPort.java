@@ -54,8 +54,8 @@ public final class HostPort {
   }
 
   /**
-   * The server's host name in a request (RFC 9110, section 7.2). The name is in lower case. An IPv6
-   * address is in brackets. A final dot of the host name is removed. Immutable.
+   * The server's host name in a request (RFC 9110, section 7.2). The host name is in lower case. An
+   * IPv6 address is in brackets. A final dot of the host name is removed. Immutable.
    */
   record Authority(String host) {
 

@@ -75,9 +75,9 @@ final class Http1Messages extends ChannelDuplexHandler {
   /*
    * Armeria itself answers the request OPTIONS *, without the checks of this server, so the target
    * is changed to the path "/". The target of a CONNECT request is not a path, so Armeria refuses
-   * the target before it checks the method. The target is changed to a path, so that the client
-   * gets a 405. Armeria would answer Expect: 100-continue by asking for the body, but forward-auth
-   * needs no body.
+   * the target before it checks the method. A CONNECT request's target is changed to a path, so
+   * that the client gets a 405. Armeria would answer Expect: 100-continue by asking for the body,
+   * but forward-auth needs no body.
    */
   /** Changes requests that Armeria would otherwise answer without calling this server. */
   static final class LibraryAnswers {

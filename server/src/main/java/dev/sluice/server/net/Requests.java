@@ -66,10 +66,10 @@ public final class Requests {
 
   /**
    * Reads the body of a request to a {@link StreamingService} while the body arrives. The size
-   * limit and the charge are the same as for a body that the server collects.
+   * limit and the charge to the memory budget are the same as for a body that the server collects.
    *
    * @param context the context of the request; the caller must be on the event loop of this context
-   * @param request the request, not yet read
+   * @param request a request whose body nobody has read yet
    * @return a future that completes on the event loop at the end of the body, or fails. If the
    *     future fails, or if the caller completes it on the event loop, the server reads and drops
    *     the rest of the body
@@ -85,8 +85,8 @@ public final class Requests {
 
   /**
    * Charges the responses of a stream to the memory budget: unread responses and future responses.
-   * Up to 4 KiB of a stream's responses are not charged. Only the request's event loop may call the
-   * methods of this interface.
+   * The budget is not charged for a stream whose responses have at most 4 KiB. Only the request's
+   * event loop may call the methods of this interface.
    */
   public interface HeldAnswers {
 
@@ -97,15 +97,16 @@ public final class Requests {
     boolean hold(long bytes);
 
     /**
-     * Releases the charge for responses that the client has read, or that are shorter than charged.
+     * Gives bytes of responses back to the memory budget, since the client has read the responses,
+     * or since they are shorter than charged.
      *
-     * @param bytes how many bytes to release; negative if responses were longer than charged:
-     *     {@link #hold} charges the missing bytes with the next responses
+     * @param bytes how many bytes to give back; negative if responses were longer than charged: the
+     *     next call of {@link #hold} charges the missing bytes as well
      */
     void drop(long bytes);
   }
 
-  /** Returns the object that charges the responses of a request whose response is a stream. */
+  /** Returns the object that charges a request's streamed responses to the memory budget. */
   public static HeldAnswers heldAnswers(ServiceRequestContext context) {
     return Exchange.of(context);
   }
@@ -132,7 +133,7 @@ public final class Requests {
    * A service that can answer the first part of a request before the client sends the next part.
    * The server calls this service before the whole body has arrived. The service keeps only one
    * part of a body in memory, or reads the body with {@link Requests#readAsItArrives}, which
-   * charges the body.
+   * charges the body to the memory budget.
    */
   public interface StreamingService extends HttpService {}
 }

@@ -86,7 +86,7 @@ public final class SluiceServer implements AutoCloseable {
   /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
-  /** The longest life of a connection; then the client reconnects, and resolves the name again. */
+  /** The longest life of a connection; reconnecting clients look up the server's name again. */
   public static final Duration MAX_CONNECTION_AGE = Duration.ofHours(24);
 
   /**
@@ -181,10 +181,10 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Stops the server without losing a request. First {@code /readyz} responds with 503 for the
-   * {@linkplain Builder#unreadyPeriod unready period}. Then the server closes the port, tells each
-   * client that its connection ends, and answers each request in flight. If the calling thread is
-   * interrupted, this method does not wait for the requests.
+   * Stops the server without losing a request. During the {@linkplain Builder#unreadyPeriod unready
+   * period}, {@code /readyz} responds with 503. After the unready period, the server closes the
+   * port, tells each client that its connection ends, and answers each request in flight. If the
+   * calling thread is interrupted, this method does not wait for the requests in flight.
    */
   @Override
   public void close() {
@@ -271,7 +271,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Adds a host name, without port, that clients may send in the header {@code Host}; {@code *}
-     * allows any name. {@code localhost} and IP addresses are always allowed.
+     * allows any name. {@code localhost} and IP addresses are always allowed in {@code Host}.
      */
     @CanIgnoreReturnValue
     public Builder host(String name) {
@@ -281,7 +281,7 @@ public final class SluiceServer implements AutoCloseable {
 
     /**
      * Adds an origin whose web pages may call this server, such as {@code https://example.com};
-     * {@code *} allows any origin. The server's own pages are always allowed.
+     * {@code *} allows any origin. The server's own pages may always call the server.
      */
     @CanIgnoreReturnValue
     public Builder origin(String origin) {
@@ -385,8 +385,8 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * The thread that accepts the connections of one port. The thread ends as soon as the port is
-   * closed; by default, Netty's thread would end 2 s later. Thread-safe.
+   * The thread that accepts the connections of one port. This thread ends as soon as the port is
+   * closed; a thread of Netty's own class would end 2 s later. Thread-safe.
    */
   private static final class Acceptor extends MultiThreadIoEventLoopGroup {
 

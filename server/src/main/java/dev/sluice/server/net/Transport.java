@@ -7,13 +7,13 @@ import com.linecorp.armeria.common.util.TransportType;
 /**
  * Settings of Armeria that differ from Armeria's defaults.
  *
- * <p>The first setting makes Armeria use the JDK's selector as its network transport. Netty's epoll
- * transport (4.2.18) loses a connection that for a moment neither reads nor writes. With the epoll
- * transport, a client that sends many requests and closes its sending side misses responses.
+ * <p>{@link #transportType} makes Armeria use the JDK's selector as its network transport. Netty's
+ * epoll transport (4.2.18) loses a connection that for a moment neither reads nor writes. With the
+ * epoll transport, a client that sends many requests and closes its sending side misses responses.
  *
- * <p>The second setting is how long a connection stays open after its last response. The third
- * setting allows ".." in queries, since ids can contain ".." and no query of this server names a
- * file. Armeria still refuses ".." in paths.
+ * <p>{@link #defaultHttp1ConnectionCloseDelayMillis} is how long a connection stays open after its
+ * last response. {@link #allowDoubleDotsInQueryString} allows ".." in queries, since ids can
+ * contain ".." and no query of this server names a file. Armeria still refuses ".." in paths.
  *
  * <p>The settings apply to every Armeria server in this process, including servers of the
  * application. System properties such as {@code com.linecorp.armeria.transportType} override all

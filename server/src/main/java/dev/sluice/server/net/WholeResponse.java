@@ -28,9 +28,9 @@ import org.reactivestreams.Subscriber;
 /*
  * Armeria makes a stream of every response, and a further stream for each function that maps the
  * headers or recovers from a failure. Most responses of this server are known as a whole. This
- * class applies these functions to the whole response, and Armeria sends the result without a
- * stream. Armeria does this only if the service's exchange type says that responses are not
- * streamed. Otherwise the response becomes an ordinary stream.
+ * class applies such functions to the whole response, and Armeria sends the result without a
+ * stream. Armeria sends a response without a stream only if the service's exchange type says that
+ * responses are not streamed. With another exchange type, the response becomes an ordinary stream.
  */
 
 /** A response that is sent as a whole, without Armeria's streams. */
@@ -38,7 +38,7 @@ public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The response before {@link #mapHeaders} and {@link #recover}; an abort fails the future. */
+  /** The response before any {@link #mapHeaders} or {@link #recover}; an abort makes it fail. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;

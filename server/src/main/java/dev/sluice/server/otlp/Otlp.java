@@ -167,7 +167,7 @@ public final class Otlp implements AutoCloseable {
     private final Counter failed;
     private final AtomicBoolean failing = new AtomicBoolean();
 
-    /** Makes the counter; {@code kind} is {@code metrics} or {@code traces}. */
+    /** Makes the counter of failed messages; {@code kind} is {@code metrics} or {@code traces}. */
     Delivery(String kind, String endpoint, MeterRegistry meters) {
       this.kind = kind;
       this.endpoint = endpoint;
@@ -178,7 +178,7 @@ public final class Otlp implements AutoCloseable {
               .register(meters);
     }
 
-    /** Returns why a message failed; a library's exception stands for a status other than 200. */
+    /** Returns why a message failed; OpenTelemetry's exceptions stand for an error status. */
     private static String reason(@Nullable Throwable failure) {
       Throwable root = failure;
       boolean connecting = root instanceof ConnectException;

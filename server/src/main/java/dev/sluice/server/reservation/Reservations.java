@@ -54,9 +54,9 @@ import org.jspecify.annotations.Nullable;
  *
  * The bucket store makes sure that a token is used only once. A cancellation or settlement first
  * spends from a bucket with a burst of 1, whose id is the token's nonce. This bucket is not
- * refilled before the token expires, so a second use at any server finds the bucket empty. Only
- * then does the server refund tokens. If the server dies before the refund, the reserved tokens
- * stay spent, and nothing is refunded twice.
+ * refilled before the token expires, so a second use at any server finds the bucket empty. The
+ * server refunds tokens only after the spend from the nonce's bucket. If the server dies before the
+ * refund, the reserved tokens stay spent, and nothing is refunded twice.
  *
  * The server that made a reservation keeps the Reservation object, which is more exact than a
  * Receipt: the object knows about other refunds since the reservation. The server keeps the latest
@@ -74,7 +74,7 @@ public final class Reservations implements AutoCloseable {
   /** The longest life that a client may request for a token; a limit can allow less. */
   public static final Duration LONGEST_LIFE = LongestReservations.MOST;
 
-  /** The most used tokens that this server marks in the store at a time. */
+  /** The largest number of used tokens that this server marks in the store at a time. */
   public static final int MOST_MARKS = 1_000_000;
 
   public static final Duration SHORTEST_LIFE = Duration.ofSeconds(1);
@@ -82,7 +82,7 @@ public final class Reservations implements AutoCloseable {
   /** The largest allowed clock difference between the servers of a fleet. */
   static final Duration CLOCK_SKEW = Duration.ofMinutes(5);
 
-  /** The most bytes of reservations that this server keeps in memory, in the encoding of tokens. */
+  /** The most bytes of reservations that this server keeps in memory, counted as encoded tokens. */
   static final int MOST_REMEMBERED = 1 << 20;
 
   /** The limit of the buckets that mark used tokens; its number must never change. */
@@ -128,8 +128,8 @@ public final class Reservations implements AutoCloseable {
       int mostMarks) {
     this.limiter = limiter;
     this.async = limiter.async();
-    // The limiter that marks used tokens has no observer, since marks are not limits of users, and
-    // no failure rule, since a failure rule could accept a token twice.
+    // The limiter that marks used reservation tokens has no observer, since a mark charges no limit
+    // of a user, and no failure rule, since a failure rule could accept a token twice.
     this.uses = Limiter.of(store).async();
     this.key = key;
     this.time = time;
@@ -156,7 +156,7 @@ public final class Reservations implements AutoCloseable {
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
-   * @throws WireException if the text is not a duration in this range
+   * @throws WireException if the text is not a duration, or the life is too short or too long
    */
   public static Duration life(@Nullable String text, String field) {
     if (text == null) {
@@ -184,7 +184,7 @@ public final class Reservations implements AutoCloseable {
    * Spends the costs, and returns a token to cancel the spend.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the the decision, with a token if it is no denial; fails like {@link
+   * @return the decision, and a token unless the decision is a denial; fails like {@link
    *     AsyncLimiter#reserve(List)}
    * @throws WireException if the token would be too long, or one of the limits allows only a
    *     shorter life
@@ -336,7 +336,7 @@ public final class Reservations implements AutoCloseable {
     }
   }
 
-  /** Returns the size of the reservations in memory, in the bytes of {@link #MOST_REMEMBERED}. */
+  /** Returns the bytes of the reservations in memory, counted as for {@link #MOST_REMEMBERED}. */
   int rememberedSize() {
     synchronized (remembered) {
       return rememberedSize;
@@ -376,8 +376,8 @@ public final class Reservations implements AutoCloseable {
    *
    * @return the tokens charged to each bucket. Nothing is settled if a failure rule made the
    *     reservation and this server does not have it in memory. While the store is unreachable, a
-   *     settlement waits in memory. The stage fails in the same cases as the stage of {@link
-   *     #cancel}
+   *     settlement waits in memory. The returned stage fails in the same cases as the stage that
+   *     {@link #cancel} returns
    * @throws InvalidRequestException if the costs do not match the reservation's limits; the token
    *     can still be used
    * @throws RefusedException in the cases in which {@link #cancel} throws this exception
@@ -574,7 +574,7 @@ public final class Reservations implements AutoCloseable {
     public enum Reason {
       /** The token was not signed with the key of this server. */
       UNKNOWN,
-      /** The token has expired, so the reserved tokens stay spent. */
+      /** The reservation's token has expired, so the tokens reserved in the buckets stay spent. */
       EXPIRED,
       /** The token was cancelled or settled already. */
       USED
@@ -608,12 +608,12 @@ public final class Reservations implements AutoCloseable {
     @GuardedBy("this")
     private int count;
 
-    /** Makes a counter for at most {@code most} marks at a time. */
+    /** Makes a counter of at most {@code most} used tokens at a time. */
     Marks(int most) {
       this.most = most;
     }
 
-    /** Counts one more used token and returns 0. */
+    /** Counts a used token and returns 0; if the counter is full, returns the seconds to wait. */
     synchronized long add(long nowMillis, long endMillis) {
       Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
       count -= over.values().stream().mapToInt(Integer::intValue).sum();

@@ -92,8 +92,8 @@ record Token(String nonce, long expiresMillis, List<TokenPart> parts) {
   }
 
   /**
-   * Checks that the token for a batch is not too long. This check must run before the batch is
-   * charged.
+   * Checks that the token for a batch is not too long. The token's length must be checked before
+   * the batch is charged.
    *
    * @return the most bytes that the token may have, without its signature
    * @throws WireException if the token would be too long; the message contains the size and the

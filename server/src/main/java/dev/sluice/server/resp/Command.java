@@ -164,7 +164,7 @@ final class Command {
     return asked.acts(request);
   }
 
-  /** Returns Redis' arity: the arguments with the name, as a negative number if more may follow. */
+  /** Returns Redis' arity: the number of arguments with the name, negative if more may follow. */
   int arity() {
     return least == most ? least : -least;
   }
@@ -174,8 +174,8 @@ final class Command {
   }
 
   /**
-   * Adds several calls of this command to the counter, since an update costs as much as parsing an
-   * argument.
+   * Adds several calls of this command to the counter at once, since each update costs as much as
+   * parsing an argument.
    */
   void count(int newCalls) {
     calls.add(newCalls);

@@ -115,7 +115,7 @@ final class Replies {
     now(writer -> writer.error(code, text));
   }
 
-  /** Adds the reply to a stage's result; if the stage fails, the reply is an error. */
+  /** Adds a reply with a stage's result; if the stage fails, the reply is an error. */
   <T> void later(CompletionStage<T> stage, BiConsumer<? super T, ReplyWriter> reply) {
     settle();
     CompletableFuture<T> answer = stage.toCompletableFuture();

@@ -86,7 +86,7 @@ final class RequestReader {
 
   /**
    * Copies the bytes of an incomplete request from the array that connections share to an array of
-   * this connection. This method must be called after parsing.
+   * this connection. Call this method after all complete requests were parsed.
    */
   void keep() {
     int kept = end - start;

@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * All requests of one read are answered by one write. While the client does not read its replies,
  * or while too many of its requests wait for the store, the server reads no further bytes from the
  * connection. The server keeps the bytes that it has already read: the current request, and at most
- * the bytes of one read. All of these bytes count in the server's memory budget.
+ * the bytes of one read. All bytes that the server keeps count in its memory budget.
  */
 
 /** One connection of a Redis client: parses requests, calls commands, and sends replies. */
@@ -226,12 +226,12 @@ final class RespConnection extends Client {
     ChannelFuture sent = channel.writeAndFlush(out);
     if (!sent.isDone()) { // the client reads slowly
       lastSent = sent;
-      // The bytes of the replies are charged until the write has finished.
+      // The memory budget stays charged for the replies until the write has finished.
       sent.addListener(later -> channel.eventLoop().execute(this::account));
     }
   }
 
-  /** Charges this connection's memory, and updates the fields that the budget reads. */
+  /** Charges the budget for this connection, and updates the fields that the budget reads. */
   private void account() {
     if (!channel.isActive()) {
       return; // closing releases all charges

@@ -132,7 +132,7 @@ public final class RespServer implements AutoCloseable {
     return all;
   }
 
-  /** Initializes connections; holds the objects that all of them share. Thread-safe. */
+  /** Initializes connections; holds the objects that all connections share. Thread-safe. */
   @ChannelHandler.Sharable
   private static final class Clients extends ChannelInitializer<Channel> {
 

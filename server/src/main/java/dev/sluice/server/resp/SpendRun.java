@@ -212,7 +212,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     }
 
     /**
-     * Adds a command to the run; returns false if the caller must call the limiter instead.
+     * Adds a command to this run of spends; returns false if the caller must call the limiter.
      *
      * @param cost the cost, in tokens, at most the quota's burst
      * @param fitting false for a command whose quantity exceeds the burst, so that the command only

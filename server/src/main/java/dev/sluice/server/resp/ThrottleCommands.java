@@ -47,7 +47,7 @@ final class ThrottleCommands {
   static final LimitName LIMIT =
       LimitName.builder(2_000_000_001, "cl.throttle").id(IdFormat.bytes()).jitter(0).build();
 
-  // A placeholder, since each command uses its own quota.
+  // A placeholder for the limit's quota, since each command sends its own quota.
   private static final Quota SOME = Quota.per(1, Duration.ofSeconds(1));
   private static final int MOST_QUOTAS = 256;
   private static final long MOST_SECONDS = TimeUnit.NANOSECONDS.toSeconds(Long.MAX_VALUE);
@@ -79,7 +79,9 @@ final class ThrottleCommands {
     private @Nullable ThrottleRun run; // made when it is first needed
     private boolean known;
 
-    /** Returns the run, which decides without a network; null if the store can need a network. */
+    /**
+     * Returns the thread's run of spends; null if the store can need a network to decide spends.
+     */
     @Nullable ThrottleRun run() {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
@@ -317,7 +319,7 @@ final class ThrottleCommands {
       return beyondMaxBurst;
     }
 
-    /** Writes the last two numbers of the reply, in seconds. */
+    /** Writes the last two numbers of the reply: the wait and the time until full, in seconds. */
     abstract void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer);
 
     /** Writes a decision. The wait is {@link #FOR_EVER} for a quantity that exceeds the burst. */

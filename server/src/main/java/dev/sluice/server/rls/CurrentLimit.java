@@ -14,9 +14,9 @@ import org.jspecify.annotations.Nullable;
 
 /*
  * Envoy's limit is a number of requests per calendar unit; Sluice's limit is a bucket. If a bucket
- * refills exactly its burst in one calendar unit, the two limits are the same. Otherwise the
- * response reports the burst as the number, since at most the burst can remain, and UNKNOWN as the
- * unit. For UNKNOWN, Envoy omits the window from its headers.
+ * refills exactly its burst in one calendar unit, the two limits are the same. For any other
+ * bucket, the response reports the burst as the number, since at most the burst can remain, and
+ * UNKNOWN as the unit. For UNKNOWN, Envoy omits the window from its headers.
  */
 
 /** Converts quotas of Sluice to limits of Envoy, and back. */

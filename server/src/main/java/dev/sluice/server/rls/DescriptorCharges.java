@@ -118,8 +118,8 @@ final class DescriptorCharges {
   /**
    * Determines the charges of a request.
    *
-   * @param requireDefault throws for a transaction whose limit lacks a required default
-   * @throws MissingDefaultException if a descriptor matches a limit without a default
+   * @param requireDefault throws if the limit of a transaction lacks a required default quota
+   * @throws MissingDefaultException if a descriptor matches a limit without a default quota
    */
   static DescriptorCharges of(
       RateLimitRequest request,
@@ -240,8 +240,7 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the hits of a descriptor without a number of hits, unless the whole request's
-   *     number is larger
+   * @param fewest the smallest number that is returned for a descriptor without a number of hits
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
@@ -285,10 +284,10 @@ final class DescriptorCharges {
   }
 
   /**
-   * Denies a descriptor if its rule denies the descriptor, its limit has no default, its values
-   * make no valid id, or the limit that the proxy sent has an unknown unit; clients can cause each
-   * of these mistakes. An error for the whole request would be worse: after an error, a proxy can
-   * let the request pass all limits.
+   * Denies a descriptor if its rule denies the descriptor, its limit has no default quota, its
+   * values make no valid id, or the limit that the proxy sent has an unknown unit; clients can
+   * cause each of these mistakes. An error for the whole request would be worse: after an error, a
+   * proxy can let the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
     DescriptorCharge closed =
@@ -374,7 +373,7 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /** Returns the charge of a zero limit together with the charges of the rule's other limits. */
+  /** Returns the charge of a proxy's zero limit, and the charges of the rule's other limits. */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -396,8 +395,8 @@ final class DescriptorCharges {
   }
 
   /**
-   * A charge of one request: the bucket, the cost, and the outcome. The outcome is set once, before
-   * the response is made.
+   * A charge of one request: the bucket, the cost, and the outcome. A charge's outcome is set once,
+   * before the response is made.
    */
   static final class DescriptorCharge {
     private final String domain;
@@ -576,7 +575,7 @@ final class DescriptorCharges {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Returns the transaction that charges {@code tokens} after the cost was denied. */
+    /** Returns the transaction that charges {@code tokens} after a denial of the cost. */
     Transaction settled(long tokens) {
       Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
       return held.withCost(Math.min(tokens, burst(held))).spendOnly();
@@ -770,7 +769,7 @@ final class DescriptorCharges {
       return !decidedBy().knowsBucket();
     }
 
-    /** Returns the applied quota: the strictest, or a share if the store did not decide. */
+    /** Returns the applied quota: the strictest, or a share of it if the store did not decide. */
     @Nullable Quota heldTo() {
       if (described != null) {
         return described;

@@ -54,7 +54,7 @@ final class EnvoyAnswers {
   private final List<DescriptorCharge> refusals = new ArrayList<>(0);
   private @Nullable Decision whole;
 
-  /** Makes a builder for a response; the charges need not be decided yet. */
+  /** Makes a builder for a response; the outcomes of the charges can still be unknown. */
   EnvoyAnswers(
       Settings settings,
       List<Found> found,
@@ -83,7 +83,7 @@ final class EnvoyAnswers {
     whole = decision;
   }
 
-  /** Returns the response. This method must be called after the charges are decided. */
+  /** Returns the response. The outcomes of all charges must be known. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();
@@ -114,7 +114,7 @@ final class EnvoyAnswers {
     return response.build();
   }
 
-  /** Counts a request that only shadow mode passes, and hits that are near their limit. */
+  /** Counts a request that passes only due to shadow mode, and hits that are near their limit. */
   void count(RlsMeters meters) {
     if (!refusals.isEmpty() && settings.shadow()) {
       meters.shadowed();
@@ -277,12 +277,12 @@ final class EnvoyAnswers {
 
   /*
    * If descriptors only check their buckets, or a cost exceeds its burst, the limiter decided on a
-   * cost that differs from the request's cost. The decision's remaining tokens are then wrong for
-   * the headers, so the headers are made from the charges.
+   * cost that differs from the request's cost. The remaining tokens after the other cost are wrong
+   * for the headers, so the headers are made from the charges.
    */
   /**
    * Returns the response headers for charges. If a failure rule decided, a header names the rule.
-   * If the remaining tokens are unknown, the response gets no other rate limit header.
+   * If the remaining tokens are unknown, the response gets none of the profile's headers.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

@@ -36,8 +36,8 @@ import java.util.concurrent.CompletionStage;
 /**
  * Serves {@code ShouldRateLimit} calls in the form that almost all proxies send: over HTTP/2, with
  * one uncompressed message. Bypasses Armeria's gRPC classes, which would double the cost of a call.
- * Armeria handles calls in all other forms, with the same responses. Thread-safe; runs on event
- * loops and never blocks.
+ * Armeria handles all other calls of {@code ShouldRateLimit}, with the same responses. Thread-safe;
+ * runs on event loops and never blocks.
  */
 final class PlainCalls extends SimpleDecoratingHttpService {
 

@@ -398,7 +398,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       }
     }
 
-    /** Charges the denied costs of rules for work that is already done. */
+    /** After a denial, charges the costs of rules for work that is already done. */
     private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;

@@ -111,8 +111,9 @@ public final class RlsPart implements Part {
 
   /**
    * Makes gRPC's reflection service, which describes all existing gRPC services. The reflection
-   * service does not run on an event loop. On an event loop, Armeria would ask for the next
-   * response before the current one is written, and gRPC's code would answer a request twice.
+   * service does not run on an event loop. If the service ran on an event loop, Armeria would ask
+   * for the next response before the current response is written, and gRPC's code would answer a
+   * request twice.
    */
   private GrpcService reflection() {
     grpc.make(Runnable::run).join();
@@ -143,8 +144,8 @@ public final class RlsPart implements Part {
   }
 
   /**
-   * A gRPC service that is made for its first request. Armeria generates code for each gRPC
-   * service, which took a third of the startup time even of servers without gRPC clients.
+   * A gRPC service that is made only when its first request arrives. Armeria generates code for
+   * each gRPC service, which took a third of the startup time even of servers without gRPC clients.
    *
    * <p>Thread-safe. The first requests wait for the gRPC service without blocking an event loop.
    */
@@ -180,10 +181,10 @@ public final class RlsPart implements Part {
     }
 
     /**
-     * Returns false, so that Armeria does not cache paths. For a cached path, Armeria reports the
-     * first client's spelling to all later requests. A gRPC error has the HTTP status 200, so
-     * Armeria would cache even a misspelled path: one request for {@code //envoy.service…} would
-     * make the server refuse all later requests.
+     * Returns false, so that Armeria does not cache paths. For all later requests with a cached
+     * path, Armeria reports the path as the first client spelled it. A gRPC error has the HTTP
+     * status 200, so Armeria would cache even a misspelled path: one request for {@code
+     * //envoy.service…} would make the server refuse all later requests.
      */
     @Override
     public boolean shouldCachePath(String path, @Nullable String query, Route route) {
@@ -245,7 +246,7 @@ public final class RlsPart implements Part {
           : ExchangeType.REQUEST_STREAMING;
     }
 
-    /** Also returns the gRPC service inside this object, which gRPC's reflection looks for. */
+    /** Returns this object, or the gRPC service inside it, which gRPC's reflection looks for. */
     @Override
     public <T> @Nullable T as(Class<T> type) {
       T own = HttpServiceWithRoutes.super.as(type);
@@ -323,7 +324,7 @@ public final class RlsPart implements Part {
   /** gRPC's health check; it reports whether the server is ready. */
   static final class HealthService extends HealthGrpc.HealthImplBase {
 
-    /** The names for health checks: the whole server, Envoy's reference server, this service. */
+    /** Service names in health checks: the whole server, Envoy's reference server, this service. */
     private static final Set<String> SERVICES =
         Set.of("", "ratelimit", RateLimitServiceGrpc.SERVICE_NAME);
 

@@ -214,7 +214,7 @@ interface Door {
       return Open.of(server);
     }
 
-    /** Makes the gRPC services and first calls, since a proxy's first call must not be slow. */
+    /** Makes the gRPC services and calls them, since a proxy's first call must not be slow. */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
           CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);

@@ -35,11 +35,11 @@ import java.time.Duration;
 /*
  * The first call of a process takes at least 0.1 s, since the JVM loads classes. The next thousand
  * calls are interpreted, at a tenth of the later rate, and delay the calls behind them. A proxy can
- * wait only 20 ms for a response. So the server makes these calls itself, before it reports that it
- * listens. The server sends these calls to a temporary server on a loopback port. There the calls
- * need no token and no certificate, and they change no metric, audit log or bucket of the real
- * server. This class builds the HTTP/2 frames itself, because Armeria's client would delay the
- * startup by half a second.
+ * wait only 20 ms for a response. So the server makes the first calls itself, before it reports
+ * that it listens. The server sends its first calls to a temporary server on a loopback port. The
+ * calls to the temporary server need no token and no certificate, and they change no metric, audit
+ * log or bucket of the real server. This class builds the HTTP/2 frames itself, because Armeria's
+ * client would delay the startup by half a second.
  */
 final class FirstCalls {
 

@@ -62,7 +62,7 @@ final class LoadedFiles {
    * @throws UnknownLimitException if the settings require limits with unknown names; the message
    *     has a line for each name
    * @throws dev.sluice.limit.InvalidRequestException.MissingDefaultException if a required limit
-   *     has no default
+   *     has no default quota
    */
   static LoadedFiles load(ServerConfig config) {
     LoadedFiles loaded = new LoadedFiles(config.sources().files().onRequest());
@@ -96,7 +96,7 @@ final class LoadedFiles {
     }
   }
 
-  /** Returns the files' limits; if the files have mistakes, the last good limits, if allowed. */
+  /** Returns the limits of the files, or the last good limits if startup may use them instead. */
   private CurrentLimits limits(Sources sources, List<Problem> mistakes) {
     LimitFiles all = files(sources);
     if (all == null) {
@@ -186,7 +186,7 @@ final class LoadedFiles {
     return limits;
   }
 
-  /** Returns one kind's content; the sample limits if there are no limit files. */
+  /** Returns the content of one kind of files; the sample limits if there are no limit files. */
   CurrentLimits of(Kind kind) {
     return Objects.requireNonNull(contents.get(kind), "no files of " + kind.word());
   }

@@ -245,8 +245,8 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
   }
 
   /**
-   * Reports to the metrics which limits the rules name, so that requests for these limits are
-   * counted if they have no default. Not thread-safe.
+   * Reports to the metrics which limits the rules name, so that requests for a named limit without
+   * a default quota are counted. Not thread-safe.
    */
   static final class NamedByRules implements Consumer<Limits> {
 

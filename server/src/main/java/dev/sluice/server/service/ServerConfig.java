@@ -207,8 +207,8 @@ public record ServerConfig(
    * Where the limits come from.
    *
    * @param required the limits that must be present, at startup and after each reload
-   * @param onMissing what the server does with a request for an id that has neither a default nor
-   *     an override
+   * @param onMissing what the server does with a request for an id that has neither a default quota
+   *     nor an override
    */
   public record Sources(
       Files files,
@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns sources of limits that are only in files; a limit without a default is refused. */
+    /** Returns sources with files only; a limit without a default quota is refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
@@ -262,7 +262,7 @@ public record ServerConfig(
     public Files {
       if (rules != null && limits == null) {
         throw new IllegalArgumentException(
-            "a rule book needs a file of limits: its rules name them");
+            "a rule book needs a file with the limits that its rules name");
       }
     }
 
@@ -271,7 +271,7 @@ public record ServerConfig(
     }
   }
 
-  /** A table of overrides, which take precedence over a file's, and how often it is read. */
+  /** A table of overrides, which take precedence over a file's, and how often the table is read. */
   public record Table(DataSource database, Duration every) {
 
     public Table {
@@ -330,8 +330,8 @@ public record ServerConfig(
   /**
    * A file that saves the buckets of the memory store, so that they survive restarts.
    *
-   * @param file the file, read at startup, written periodically and at shutdown
-   * @param every the interval at which the file is written, more than zero and at most 292 years
+   * @param file the snapshot file, read at startup, written periodically and at shutdown
+   * @param every the time between two snapshots, more than zero and at most 292 years
    */
   public record Snapshot(Path file, Duration every) {
 
@@ -476,7 +476,7 @@ public record ServerConfig(
           .idFormats(AcmeLimits.bundled().idFormats());
     }
 
-    /** Returns all bundled names, including the sample names. */
+    /** Returns all bundled limit names, including the sample names. */
     public static Catalogue catalogue() {
       return AcmeLimits.bundled().catalogue().plus(Catalogue.samples());
     }

@@ -296,8 +296,8 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * Whether each failure rule allows requests or decides locally. With another failure rule, this
-   * server reports that it is not ready during an outage.
+   * Whether each failure rule allows requests or decides locally. If a failure rule is {@code fail}
+   * or {@code deny}, the server reports during an outage that it is not ready.
    */
   private static boolean decidesAlone(ServerConfig.Storage storage) {
     return Stream.concat(
@@ -368,7 +368,7 @@ public final class Service implements AutoCloseable {
     return doors;
   }
 
-  /** Returns the store's address for the page; only the scheme if everybody can read the page. */
+  /** Returns the store's address; only its scheme if every client can read the statistics. */
   private static String shown(StoreAccess store, boolean isOpen) {
     String address = store.toString();
     int schemeEnd = address.indexOf("://");
@@ -432,7 +432,9 @@ public final class Service implements AutoCloseable {
     return doors.addresses();
   }
 
-  /** Reads all files, applies each kind without mistakes, and returns whether all were applied. */
+  /**
+   * Reads all files, applies each kind of file without mistakes; returns whether all were applied.
+   */
   @CanIgnoreReturnValue
   public boolean reload() {
     boolean applied = generations.reload();
@@ -457,10 +459,10 @@ public final class Service implements AutoCloseable {
   }
 
   /**
-   * A stack of started parts. Closing the stack stops the parts in the reverse order of their
-   * start, even if a part fails to stop. An interrupt ends the wait for the current part, and is
-   * cleared before the next part, since no part can write a snapshot on an interrupted thread.
-   * Thread-safe.
+   * A stack of the server's started parts. Closing the stack stops the parts in the reverse order
+   * of their start, even if a part fails to stop. An interrupt ends the wait for the current part,
+   * and is cleared before the next part, since no part can write a snapshot on an interrupted
+   * thread. Thread-safe.
    */
   static final class ShutdownStack implements AutoCloseable {
 

@@ -28,10 +28,10 @@ import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** A store's address, with separate passwords. {@link #toString} shows no password. */
+/** A store's address, and passwords outside of the address. {@link #toString} shows no password. */
 public final class StoreAccess {
 
-  /** The scheme; the user, perhaps with a password, before the "@"; and the rest of the address. */
+  /** Captures the scheme, the user (perhaps with a password) before the "@", and the rest. */
   private static final Pattern WITH_USER = Pattern.compile("([a-zA-Z-]+://)([^/?#]*)@(.*)");
 
   private static final Pattern SENTINEL_USER = Pattern.compile("[?&]sentinelUser=([^&#]*)");
@@ -49,7 +49,7 @@ public final class StoreAccess {
   }
 
   /**
-   * Returns an address without separate passwords.
+   * Returns a store's address; its passwords, if any, are part of the address.
    *
    * @param address {@code memory}, the URI of a {@link RedisStore}, or the URL of a {@link
    *     PostgresStore} or {@link MariaDbStore}
@@ -203,7 +203,7 @@ public final class StoreAccess {
 
     /**
      * Opens a store for a single operation of a new process. The default time-out is long enough
-     * for a cold start.
+     * for a process that has just started.
      *
      * @throws IllegalArgumentException under the conditions of {@link #open(StoreAccess,
      *     BucketStore.Observer)}
@@ -346,7 +346,7 @@ public final class StoreAccess {
     }
   }
 
-  /** Numbers servers in the metrics, which everybody can read; only the log has addresses. */
+  /** Gives servers numbers in the metrics, which everybody can read; only the log has addresses. */
   static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);

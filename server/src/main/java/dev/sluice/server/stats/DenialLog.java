@@ -19,7 +19,7 @@ import org.slf4j.LoggerFactory;
 
 /**
  * A log of denials as JSON lines, at most {@link #MOST_A_SECOND} lines a second for each limit. One
- * more line for each second reports how many denials were left out. Thread-safe; never blocks.
+ * more line for each second reports how many denials the log left out. Thread-safe; never blocks.
  */
 public final class DenialLog implements AutoCloseable {
 
@@ -125,7 +125,7 @@ public final class DenialLog implements AutoCloseable {
       return false;
     }
 
-    /** Returns how many denials were left out in a second; 0 until this second has ended. */
+    /** Returns how many denials the log left out in a second; 0 until this second has ended. */
     synchronized long takeLeftOut(long nowNanos, boolean always) {
       if (!always && nowNanos - startNanos < SECOND) {
         return 0;

@@ -24,17 +24,18 @@ import org.jspecify.annotations.Nullable;
  * Receives denials from all protocols of the server, writes them to the {@linkplain DenialLog
  * denial log}, and keeps the last denials of each id.
  *
- * <p>The code of each protocol reports its denials, since only this code knows the request. Only
- * the denials of {@link #spent} come from the limiter, since the Redis protocol decides many spends
- * at a time. The limiter also reports all allowed spends. From a sample of the allowed spends, this
- * class finds the ids that are charged most, for the first {@link TopDenied#MOST_LIMITS} limits.
- * Shadow trials and checks are ignored, since they deny no request. Thread-safe; never blocks.
+ * <p>The code of each protocol reports its denials, since only this code knows the request. The
+ * Redis protocol decides many spends at a time, so the limiter reports their denials, to {@link
+ * #spent}. The limiter reports all allowed spends to this class. From a sample of the allowed
+ * spends, this class finds the ids that are charged most, for the first {@link
+ * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
+ * Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** One allowed spend in this number becomes a part of the sample. */
+  /** Of this number of allowed spends, on average one becomes a part of the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
@@ -72,7 +73,7 @@ public final class Denials implements LimiterObserver {
     return last == null ? List.of() : last.of(limit, id);
   }
 
-  /** Calls {@code each} with the limit and the canonical id of each most charged id. */
+  /** Calls {@code each} with the limit and the canonical form of each id that is charged most. */
   public void forEachCharged(BiConsumer<String, String> each) {
     if (charged != null) {
       charged.top().forEach((limit, ids) -> ids.forEach(one -> each.accept(limit, one.id())));
@@ -100,7 +101,7 @@ public final class Denials implements LimiterObserver {
   }
 
   /**
-   * A denied request, as the code of its protocol knows it.
+   * A denied request, with the details that the code of its protocol knows.
    *
    * @param door the protocol, as {@code http}, {@code grpc}, {@code resp} or {@code forward-auth}
    * @param path the request's path without the query, null if the path is unknown
@@ -145,7 +146,7 @@ public final class Denials implements LimiterObserver {
    *
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
-   * @param retryInNanos the wait until the same cost can be spent; 0 if waiting does not help
+   * @param retryInNanos the wait until the request's cost can be spent; 0 if waiting does not help
    * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
    *     rule's word
    * @param penalized whether a penalty made the bucket count as empty
@@ -300,7 +301,7 @@ public final class Denials implements LimiterObserver {
       }
     }
 
-    /** Calls a consumer once for each limit and id of which this object keeps a denial. */
+    /** Calls a consumer once for each limit and id for which this object keeps a denial. */
     void forEach(BiConsumer<String, String> each) {
       List<DeniedBucket> buckets;
       synchronized (this) {

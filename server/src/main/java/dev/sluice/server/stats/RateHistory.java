@@ -44,7 +44,7 @@ public final class RateHistory implements AutoCloseable {
   public static final int DAY_STEP_SECONDS = 300;
 
   /**
-   * The number of steps in the history of the last day: the newest, incomplete step, and one day.
+   * The number of steps in the history of the last day: one day, and the newest, incomplete step.
    */
   public static final int DAY_STEPS = 24 * 60 * 60 / DAY_STEP_SECONDS + 1;
 
@@ -138,9 +138,9 @@ public final class RateHistory implements AutoCloseable {
   }
 
   /**
-   * Returns the limits for which a failure rule decided within the last minute, each with the time
-   * since when failure rules have decided. If failure rules decide nothing for less than a minute,
-   * the limit's time stays the same.
+   * Returns the degraded limits, for which a failure rule decided within the last minute, each with
+   * the time when it became degraded. A pause of less than a minute between decisions by failure
+   * rules does not change when a limit became degraded.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -206,7 +206,7 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the sums of the counts over the last {@code steps} steps. The sums include the newest
-   * step, which has not ended.
+   * step of the history, which has not ended.
    *
    * @param steps how many steps, 1 to {@link #DAY_STEPS}
    */

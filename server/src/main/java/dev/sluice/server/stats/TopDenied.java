@@ -25,7 +25,7 @@ import org.jspecify.annotations.Nullable;
  * <p>Memory is bounded: at most {@link #MOST_LIMITS} limits, two windows for each limit, and {@link
  * #COUNTERS} ids in each window. All ids together take at most 3 MB if an id has 40 characters, and
  * 18 MB if an id has 1024 characters, the longest length. Denials in shadow mode are not counted.
- * Thread-safe; {@code count} locks the limit.
+ * Thread-safe; {@code count} locks the limit's counters.
  */
 public final class TopDenied implements LimiterObserver {
 
@@ -35,7 +35,9 @@ public final class TopDenied implements LimiterObserver {
   /** The most ids that {@link #top} returns for one limit. */
   public static final int SHOWN = 20;
 
-  /** The most limits whose ids are counted: those limits that deny first after the startup. */
+  /**
+   * The largest number of limits with counted ids: the limits that deny first after the startup.
+   */
   public static final int MOST_LIMITS = 64;
 
   static final int COUNTERS = 128;

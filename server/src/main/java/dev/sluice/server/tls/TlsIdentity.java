@@ -103,7 +103,7 @@ public final class TlsIdentity {
   SslHandler handler(Channel channel, boolean speaksHttp) {
     SslHandler handler = (speaksHttp ? http : plain).newHandler(channel.alloc());
     // By default, a TLS handler keeps all network buffers of an incomplete TLS record, each of 512
-    // bytes or more, even for a single byte. This TLS handler copies the bytes to one buffer.
+    // bytes or more, even for a single byte. MERGE_CUMULATOR copies the bytes to one buffer.
     handler.setCumulator(ByteToMessageDecoder.MERGE_CUMULATOR);
     return handler;
   }
