@@ -45,7 +45,8 @@ public enum Algorithm {
   /** A list of the requests that were admitted within the last window. */
   SLIDING_LOG("sliding-log", "a list of the times of admitted requests"),
   /** Two counters of fixed windows. The weight of the older window's counter falls with time. */
-  SLIDING_COUNTER("sliding-counter", "two counters; the weight of the older counter falls with time");
+  SLIDING_COUNTER(
+      "sliding-counter", "two counters; the weight of the older counter falls with time");
 
   private static final String ALL = "all";
 
