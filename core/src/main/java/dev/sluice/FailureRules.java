@@ -211,7 +211,7 @@ final class FailureRules {
           continue;
         }
         Kind kind = kindFor(transaction, quota);
-        // The rule `deny` denies a cost of 0, but a penalty would allow it.
+        // The rule `deny` also denies a cost of 0, so skip a penalty, which would allow this cost.
         boolean denies = kind == Kind.DENY && transaction.cost() == 0;
         Penalty penalty = denies ? null : plan.penalties().at(i, nowNanos);
         Reading found = kind == Kind.LOCAL ? readings.get(next++) : null;

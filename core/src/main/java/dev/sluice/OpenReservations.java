@@ -385,8 +385,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers charges that lower TATs and belong to no reservation of this process, before the
-   * charges are sent: plain refunds, receipts, resets and forgiven debts.
+   * Registers give-backs that belong to no {@link Reservation} of this process, before they are
+   * sent. Such a give-back is a refund, a cancellation or settlement with a {@link
+   * Reservation.Receipt}, a reset, or a charge that forgives a debt.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());

@@ -439,11 +439,11 @@ public final class Transaction {
 
   /** The kinds of operations on a bucket. */
   public enum Kind {
-    /** The transaction is checked and spent, and can deny its batch. */
+    /** A spend takes the tokens; a bucket with too few tokens denies the whole batch. */
     CHECK_AND_SPEND,
-    /** The transaction is checked and can deny its batch, but is never spent. */
+    /** A spend takes no tokens; a bucket with too few tokens denies the whole batch. */
     CHECK_ONLY,
-    /** The transaction is spent if the bucket has enough tokens, and never denies its batch. */
+    /** A spend takes the tokens if the bucket has enough, and never denies the batch. */
     SPEND_ONLY,
     /** The transaction is valid only for resets. */
     RESET_ONLY,

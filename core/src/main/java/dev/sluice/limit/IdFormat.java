@@ -130,8 +130,9 @@ public interface IdFormat {
 
   /**
    * Returns the id whose bucket counts the requests for a valid id. For example, the bucket of
-   * {@code example.org} can count the requests for {@code www.example.org}. Callers widen the ids
-   * that a person entered; requests already contain the id of the bucket.
+   * {@code example.org} can count the requests for {@code www.example.org}. Callers apply this
+   * method to an id that a person entered, as in a command; the id in a request is already the id
+   * of the bucket.
    *
    * @param canonicalId an id that {@link #canonical} has returned
    * @return a canonical id; the given id, unless this id shares a bucket with other ids

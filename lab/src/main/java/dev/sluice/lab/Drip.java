@@ -47,7 +47,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
     return new Drip(every, bucketsPerRun, more);
   }
 
-  /** Returns the time between two runs of the process for a limit. */
+  /** Returns the time between two runs of the process that drains a limit's leaky buckets. */
   long everyNanos(Quota quota) {
     return every.isZero() ? quota.intervalNanos() : every.toNanos();
   }

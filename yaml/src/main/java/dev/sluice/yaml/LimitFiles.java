@@ -111,7 +111,7 @@ public final class LimitFiles {
   /**
    * Reads the copy that was written after the last load without mistakes, instead of the files.
    *
-   * @return the limits in the copy
+   * @return the limits, the file hash and the time of the last load without mistakes
    * @throws LimitFilesException if the copy is unreadable, damaged, or has a mistake
    * @throws IllegalStateException if {@link Builder#copy} was not called
    */

@@ -139,7 +139,8 @@ enum Scenario {
   private static final int CLIENTS = 40;
   private static final long MUCH = 2_000_000; // more tokens than the clients can spend
   private static final int FIFO_SECONDS = 3;
-  // The server logs one line about the FIFO, and other lines when the server stops.
+  // The server logs one line about the FIFO that replaced its limit file, and other lines when it
+  // stops.
   private static final int MOST_FIFO_LINES = 5;
   private static final long MOST_STOP_MILLIS = 10_000;
   private static final int STOPPED = Server.STOPPED;
