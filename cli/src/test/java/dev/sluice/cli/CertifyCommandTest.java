@@ -269,7 +269,7 @@ final class CertifyCommandTest {
               "FAILED  the recorded vectors: burst ",
               "FAILED  concurrent threads together get exactly what the limit allows",
               "FAILED  waits",
-              "does not pass");
+              "fails a check");
     }
   }
 

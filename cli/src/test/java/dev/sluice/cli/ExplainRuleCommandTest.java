@@ -161,11 +161,11 @@ final class ExplainRuleCommandTest {
     String[] put = {"post", "//x/y", "--client", "192.0.2.7", "--header", "X-HTTP-Method: put"};
     assertThat(explain(put).out())
         .as("no rule uses the method")
-        .startsWith("the path can be read in 2 ways: ");
+        .startsWith("the path can be interpreted in 2 ways: ");
     Files.writeString(Path.of(rules), "rules:\n  - {path: /x, methods: PUT, unlimited: true}\n");
     Cli run = explain(put);
     assertThat(run.out())
-        .startsWith("the request can be read in 4 ways: ")
+        .startsWith("the request can be interpreted in 4 ways: ")
         .contains("read as POST /x/y:\n", "read as PUT /x/y:\n", "read as PUT /y:\n");
     assertThat(explain("GET", "/projects/a#b").out())
         .isEqualTo("cannot be charged: the path has a \"#\" or a space; send %23 or %20 instead\n");

@@ -83,7 +83,7 @@ final class LimitCommands {
         new FastThreadLocal<>() {
           @Override
           protected LimitRuns initialValue() {
-            return new LimitRuns(limiter);
+            return new LimitRuns(limiter, denials);
           }
         };
     this.acts = new LimiterCalls(limiter, audit, denials, DOOR);

@@ -10,6 +10,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.resp.SpendRun.LimitRun;
 import dev.sluice.server.resp.ThrottleCommands.Dialect;
+import dev.sluice.server.stats.Denials;
 import java.nio.charset.StandardCharsets;
 import org.jspecify.annotations.Nullable;
 
@@ -22,11 +23,13 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   private static final ReplyWriter NOWHERE = new ReplyWriter();
 
   private final SpendPipeline spends;
+  private final Denials denials;
   private @Nullable Replies owner;
   private ReplyWriter writer = NOWHERE;
 
-  SpendRun(SpendPipeline spends) {
+  SpendRun(SpendPipeline spends, Denials denials) {
     this.spends = spends;
+    this.denials = denials;
   }
 
   /**
@@ -61,7 +64,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
   public final void write(ReplyWriter target) {
     writer = target;
     try {
-      spends.decide(this);
+      denials.decideSeries(() -> spends.decide(this));
     } finally {
       spends.clear();
       writer = NOWHERE;
@@ -82,8 +85,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     private final byte[] name;
     private final String text;
 
-    LimitRun(String limit, byte[] name, SpendPipeline spends) {
-      super(spends);
+    LimitRun(String limit, byte[] name, SpendPipeline spends, Denials denials) {
+      super(spends, denials);
       this.text = limit;
       this.name = name;
     }
@@ -142,11 +145,13 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     private static final int SLOTS = 64;
 
     private final Limiter limiter;
+    private final Denials denials;
     private final @Nullable LimitRun[] slots = new @Nullable LimitRun[SLOTS];
     private boolean none; // no run is possible: the store cannot always answer at once
 
-    LimitRuns(Limiter limiter) {
+    LimitRuns(Limiter limiter, Denials denials) {
       this.limiter = limiter;
+      this.denials = denials;
     }
 
     /** Returns the run of spends for a limit; null if no such run can decide the command. */
@@ -173,7 +178,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
         return null;
       }
       SpendPipeline spends = spends(text);
-      return spends == null ? null : new LimitRun(text, name, spends);
+      return spends == null ? null : new LimitRun(text, name, spends, denials);
     }
 
     private @Nullable SpendPipeline spends(String name) {
@@ -207,8 +212,8 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     private final Dialect[] dialects = new Dialect[SpendPipeline.CAPACITY];
     private final boolean[] fits = new boolean[SpendPipeline.CAPACITY];
 
-    ThrottleRun(SpendPipeline spends) {
-      super(spends);
+    ThrottleRun(SpendPipeline spends, Denials denials) {
+      super(spends, denials);
     }
 
     /**

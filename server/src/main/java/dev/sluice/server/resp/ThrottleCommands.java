@@ -86,7 +86,7 @@ final class ThrottleCommands {
       if (!known) {
         DirectLimit limit = limiter.limit(LIMIT, SOME);
         SpendPipeline spends = limit.spends();
-        run = spends == null ? null : new ThrottleRun(spends);
+        run = spends == null ? null : new ThrottleRun(spends, denials);
         known = true;
       }
       return run;

@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
  * Receives denials from all protocols of the server, writes them to the {@linkplain DenialLog
  * denial log}, and keeps the last denials of each id.
  *
- * <p>The code of each protocol reports its denials, since only this code knows the request. The
- * Redis protocol decides many spends at a time, so the limiter reports their denials, to {@link
- * #spent}. The limiter reports all allowed spends to this class. From a sample of the allowed
- * spends, this class finds the ids that are charged most, for the first {@link
- * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
- * Thread-safe; never blocks.
+ * <p>The code of each protocol reports its denials, since only this code knows the request. An
+ * exception is a series of Redis commands that the limiter decides in one call ({@link
+ * #decideSeries}): the limiter reports the denials of the series. The limiter reports all allowed
+ * spends to this class. From a sample of the allowed spends, this class finds the ids that are
+ * charged most, for the first {@link TopDenied#MOST_LIMITS} limits. Shadow trials and checks are
+ * ignored, since they deny no request. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
@@ -43,6 +43,9 @@ public final class Denials implements LimiterObserver {
 
   /** The value of {@link Denial#decidedBy} for a request for which no limit can be charged. */
   private static final String REQUEST = "request";
+
+  /** Whether this thread decides a series of Redis commands. */
+  private static final ThreadLocal<Boolean> IN_SERIES = ThreadLocal.withInitial(() -> false);
 
   private final @Nullable DenialLog log;
   private final @Nullable LastDenials last;
@@ -238,8 +241,25 @@ public final class Denials implements LimiterObserver {
     }
   }
 
+  /**
+   * Decides a series of Redis commands, of which the limiter reports the denials. The limiter calls
+   * {@link #decided} in place of {@link #spent} for a spend on a bucket with a debt, and for a spend
+   * that a failure rule decides.
+   */
+  public void decideSeries(Runnable decide) {
+    IN_SERIES.set(!isOff());
+    try {
+      decide.run();
+    } finally {
+      IN_SERIES.set(false);
+    }
+  }
+
   @Override
   public void decided(Act act, Decision decision, long elapsedNanos) {
+    if (act == Act.SPEND && decision.denied() && IN_SERIES.get()) {
+      report(decision, () -> DeniedRequest.RESP);
+    }
     if (charged != null && act == Act.SPEND && decision.allowed() && isSampled()) {
       for (Decision part : decision.parts()) {
         count(part.transaction(), charged);

@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.UnchargedException;
 import dev.sluice.server.net.ConnectionBudget;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.server.resp.RespClient.Failure;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
@@ -37,6 +38,7 @@ final class RespStoreAwayTest {
   private static final long SECOND = 1_000_000_000;
 
   private final ManualTime time = new ManualTime();
+  private final Denials denials = Denials.to(null, true);
 
   private static final class Away implements BucketStore {
     @Override
@@ -81,9 +83,11 @@ final class RespStoreAwayTest {
         Limiter.builder(new CurrentLimits(limits()), store)
             .time(time)
             .onFailure(rule(rule))
+            .observer(denials)
             .build();
     List<@Nullable Object> answers = new ArrayList<>();
-    try (TestRespServer server = new TestRespServer(limiter, store, ConnectionBudget.usual());
+    try (TestRespServer server =
+            new TestRespServer(limiter, store, ConnectionBudget.usual(), denials);
         RespClient client = server.connect()) {
       client.raw((command + "\r\n").repeat(2));
       answers.add(client.reply());
@@ -114,6 +118,15 @@ final class RespStoreAwayTest {
         .containsExactly(
             fields(rule, first, firstRetry, firstReset),
             fields(rule, second, secondRetry, secondReset));
+  }
+
+  @ParameterizedTest
+  @CsvSource({"deny, true, 2", "deny, false, 2", "local, true, 1", "local, false, 1"})
+  void denialByARule_isKept_once(String rule, boolean full, int denied) {
+    var unused = answers(rule, full, "SLUICE.SPEND PerUser ann");
+    assertThat(denials.last("PerUser", "ann"))
+        .hasSize(denied)
+        .allSatisfy(denial -> assertThat(denial.decidedBy()).isEqualTo(rule));
   }
 
   private static List<Object> fields(

@@ -33,6 +33,10 @@ final class TestRespServer implements AutoCloseable {
   }
 
   TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic) {
+    this(limiter, store, traffic, Denials.none());
+  }
+
+  TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic, Denials denials) {
     this.http =
         SluiceServer.builder(anyPort(), traffic)
             .unreadyPeriod(Duration.ZERO)
@@ -46,7 +50,7 @@ final class TestRespServer implements AutoCloseable {
             limiter,
             reservations,
             Access.open(AuditLog.none(), meters, null, true),
-            Denials.none(),
+            denials,
             null,
             meters,
             traffic);
