@@ -231,7 +231,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Returns whether the bucket was full before the spend. The store has no entry for a full bucket,
-   * so the spend created one.
+   * so a spend from a full bucket creates an entry.
    */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
     // A limit with several quotas has several buckets. The bucket with the longest period refills
@@ -331,7 +331,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files could not be loaded. The limits of the last load stay in force.
+   * Records that the limit files could not be loaded. The limits that were loaded last stay in
+   * force.
    *
    * @param mistakes the number of mistakes in the files
    */

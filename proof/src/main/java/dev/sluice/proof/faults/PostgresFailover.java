@@ -199,7 +199,7 @@ record PostgresFailover(
     }
   }
 
-  /** Returns a summary, or throws if more was undone than the durability allows. */
+  /** Returns a summary, or throws if the failover undid more grants than the durability allows. */
   String seen() throws BrokenPromise {
     String seen =
         "%s grants, of which the replica lacked %s"

@@ -82,8 +82,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns the work of each thread. When a call ends, it is added to {@code calls}, with the
-   * numbers of steps since the start of the history.
+   * Returns the work of each thread. When a call ends, the call is added to {@code calls}, with the
+   * numbers of steps from the start of the history to the call's start and to its end.
    */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {

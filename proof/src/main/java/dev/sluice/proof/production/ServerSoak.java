@@ -347,7 +347,7 @@ final class ServerSoak implements ProductionReport.Drill {
 
   /**
    * The period in which one limit is in force, and the number of tokens that each bucket granted in
-   * this period. A token counts only if the limit was in force during the whole request.
+   * this period. Only tokens of requests during which the limit was always in force are counted.
    * Thread-safe.
    */
   private static final class Window {
