@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that a process marks a server down after five outages in a row, or after the first failed
- * call in the half-open state (a trial), and never earlier. A trial begins when a probe has marked a
- * server up. The check compares a process's circuit breakers with the results of the process's
+ * call in the half-open state (a trial), and never earlier. A trial begins when a probe has marked
+ * a server up. The check compares a process's circuit breakers with the results of the process's
  * calls. Not thread-safe.
  */
 final class BreakerJudge {

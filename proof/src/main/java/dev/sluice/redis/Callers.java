@@ -561,7 +561,7 @@ final class Callers {
               !calls.conditions.limitsChange()
                   && (cost > tokens || !calls.conditions.callsMayFail());
           if (settlement.settled() && isWhole && settlement.parts().size() != buckets.size()) {
-            world.violated(() -> operation + " does not have one part for each bucket: " + settlement);
+            world.violated(() -> operation + " must have one part for each bucket: " + settlement);
           }
           for (Settlement.Part part : settlement.parts()) {
             requireSettled(operation, bucketOf(part, buckets), cost, part, begin);

@@ -85,6 +85,6 @@ final class Statements {
             .mapToLong(Decision::retryInNanos)
             .max()
             .orElse(0);
-    return batch.retryInNanos() == longest ? null : "reports a retryIn that no part of the batch has";
+    return batch.retryInNanos() == longest ? null : "reports a retryIn that no transaction has";
   }
 }

@@ -129,7 +129,8 @@ final class HostileFiles {
       told.append(String.join("\n", server.log()));
       BrokenPromise.unless(
           told.indexOf(LIMITS) >= 0, "the response does not mention the files: %s", told);
-      BrokenPromise.unless(told.indexOf(SECRET) < 0, "a secret is in the log or a response: %s", told);
+      BrokenPromise.unless(
+          told.indexOf(SECRET) < 0, "a secret is in the log or a response: %s", told);
       int lines = server.logLines();
       BrokenPromise.unless(
           lines <= AttacksReport.MOST_LOG_LINES,

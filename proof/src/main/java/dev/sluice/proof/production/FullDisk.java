@@ -152,7 +152,7 @@ final class FullDisk implements ProductionReport.Drill {
   /**
    * Returns a failure that the server has not reported yet; empty if the server has reported all
    * failures. On a full tmpfs, the audit log can still grow to the end of its last page. The audit
-   * log therefore loses lines only after several changes of limits; a longer wait does not help.
+   * log therefore loses lines only after several changes, and a longer wait does not help.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
