@@ -549,7 +549,7 @@ final class Reference {
         && !lines.isDisturbed(granted.key)
         && !lines.isInOrder(entry.process, granted.key, place)) {
       world.violated(
-          () -> caller + " was admitted after a caller that came later to " + granted.key);
+          () -> caller + " was admitted after a caller with a later spend on " + granted.key);
     }
   }
 
@@ -565,7 +565,7 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "%s gave up, but %d ns of its tokens are not back in %s",
+                  "%s gave up, but %d ns of its tokens were not refunded to %s",
                   caller, lostNanos, key));
     }
   }
