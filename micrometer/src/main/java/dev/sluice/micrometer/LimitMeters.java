@@ -172,7 +172,7 @@ final class LimitMeters {
     private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
       return Counter.builder("ratelimits.settlement.tokens")
           .description(
-              "Tokens of settlements: estimated, true cost, refilled before the refund, or not charged")
+              "Tokens of settlements: estimated, true cost, refilled before the refund, not charged")
           .tag("limit", name.name())
           .tag("kind", kind)
           .register(registry);

@@ -354,8 +354,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // The refund's time is rounded down to the resolution of the clock, since other entries can
-    // have the same clock time.
+    // Rounds the refund's time down to the resolution of the clock, so that the refund is not later
+    // than other entries with the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;

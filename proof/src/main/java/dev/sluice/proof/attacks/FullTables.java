@@ -140,8 +140,8 @@ final class FullTables {
       }
       return String.format(
           Locale.ROOT,
-          "the table was full after %,d ids; metrics had warned at %.0f %% and named the limit; spends"
-              + " of known ids were still decided, and spends of new ids again after %d s",
+          "the table was full after %,d ids; metrics had warned at %.0f %% and named the limit;"
+              + " spends of known ids were still decided, and spends of new ids again after %d s",
           made,
           100 * warned,
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));
