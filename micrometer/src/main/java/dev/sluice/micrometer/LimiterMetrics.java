@@ -323,7 +323,7 @@ public final class LimiterMetrics implements LimiterObserver {
    * Records that the limit files were loaded and are in force. Call this method after every load of
    * the limit files, including the first.
    *
-   * @param at when the files were loaded
+   * @param at when the limit files were loaded
    */
   public void filesLoaded(Instant at) {
     files.loaded(at);
@@ -341,8 +341,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that a poll of the limit files failed for a reason other than the files. The limits of
-   * the last load stay in force.
+   * Records that a poll of the limit files failed for a reason other than the files. The limits that
+   * were loaded last stay in force.
    */
   public void filesBroke() {
     filesBroken.increment();

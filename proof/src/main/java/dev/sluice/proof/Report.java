@@ -185,7 +185,7 @@ public final class Report {
     }
   }
 
-  /** Runs an attempt if the attempt with this name is to be run, and prints the result as a row. */
+  /** Runs an attempt if the command line selects its name, and prints the result as a row. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;

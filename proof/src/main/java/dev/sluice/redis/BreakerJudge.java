@@ -97,7 +97,7 @@ final class BreakerJudge {
         : null;
   }
 
-  /** Returns how long all calls have failed; 0 if the last call was answered. */
+  /** Returns for how long all calls to a server have failed; 0 if the last call was answered. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;

@@ -93,7 +93,7 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Allows reloads to remove limits that the rules use. */
+  /** Closes the filter, so that reloads can remove limits that its rules use. */
   @Override
   public void destroy() {
     limiter.close();

@@ -111,7 +111,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Allows reloads to remove limits that the rules use. Never blocks. */
+  /** Closes the filter, so that reloads can remove limits that its rules use. Never blocks. */
   @Override
   public void close() {
     limiter.close();

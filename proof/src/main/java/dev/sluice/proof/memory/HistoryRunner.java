@@ -168,7 +168,7 @@ final class HistoryRunner {
    * The result of running a history.
    *
    * @param history the history with the thread changes of this run, so that the run can be repeated
-   * @param steps the number of steps
+   * @param steps the number of steps of all threads
    * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
    * @param story lines that describe the order in which the threads ran; empty if they were not

@@ -56,7 +56,7 @@ final class FullDisk implements ProductionReport.Drill {
     tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
     return Report.text(
         "%s: %,d decisions while the disk was full, %s changes were rejected with 503 and not "
-            + "applied, %s log lines besides the lines about these changes, "
+            + "applied, %s log lines besides the lines about these changes; afterwards, "
             + "the snapshot, the audit log and the overrides recovered",
         String.join("; ", ways), decisions, refused, lines);
   }
@@ -243,7 +243,7 @@ final class FullDisk implements ProductionReport.Drill {
       };
     }
 
-    /** Returns a mounted file system of 1 MB in memory. Needs the privilege to mount. */
+    /** Mounts and returns a file system of 1 MB in memory. Only a privileged process can mount. */
     static Disk mounted() throws Exception {
       Folder folder = Folder.make();
       String path = folder.path().toString();
