@@ -341,8 +341,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that a poll of the limit files failed for a reason other than the files. The limits that
-   * were loaded last stay in force.
+   * Records that a poll of the limit files failed for a reason other than the files. The limits
+   * that were loaded last stay in force.
    */
   public void filesBroke() {
     filesBroken.increment();

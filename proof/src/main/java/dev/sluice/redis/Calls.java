@@ -297,7 +297,7 @@ final class Calls {
     nextBlocks = nanos;
   }
 
-  /** Runs the caller's code after an answer, which can block the store's thread. */
+  /** After an answer, runs the caller's code, which can block the store's thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;

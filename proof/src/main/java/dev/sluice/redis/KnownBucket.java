@@ -377,7 +377,7 @@ final class KnownBucket {
         : null;
   }
 
-  /** Returns the TAT that results from the counted entries up to and including {@code last}. */
+  /** Returns the TAT that results from the entries that count, up to and including {@code last}. */
   long owedNanos(Entry last) {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -394,7 +394,7 @@ final class KnownBucket {
     return forgotten + entries.indexOf(entry);
   }
 
-  /** Returns the TAT that results from all counted entries. */
+  /** Returns the TAT that results from all entries that count ({@link Entry}). */
   long owedNanos() {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
