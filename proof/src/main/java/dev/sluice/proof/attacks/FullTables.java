@@ -22,7 +22,7 @@ final class FullTables {
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
   // Marks of cancelled reservations can fill at most a quarter of the server's bucket table. Three
-  // quarters of the table remain for buckets.
+  // quarters of the server's table remain for buckets.
   private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =

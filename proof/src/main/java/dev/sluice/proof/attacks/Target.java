@@ -151,7 +151,7 @@ enum Target {
         throw new IOException("unexpected reply: " + head);
       }
       // The number of names and values in the reply to SLUICE.CHECK. A later server version can add
-      // names and values to the reply to this command.
+      // names and values to the reply to SLUICE.CHECK.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
