@@ -336,8 +336,8 @@ final class KnownBucket {
 
   /**
    * Returns whether the allowances (documented reasons) explain an excess of tokens at a position
-   * in {@code entries}. Subtracts an explained excess of tokens from the allowances, and records the
-   * excess as a refund.
+   * in {@code entries}. Subtracts an explained excess of tokens from the allowances, and records
+   * the excess as a refund.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
