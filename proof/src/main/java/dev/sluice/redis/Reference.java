@@ -733,7 +733,7 @@ final class Reference {
   private void require(String key, KnownBucket bucket, long nowNanos, String when) {
     String wrong = clientClocks ? bucket.wrongByClientClocks() : bucket.wrong(nowNanos);
     if (wrong != null) {
-      world.violated(() -> World.text("never over (too many tokens): %s, the bucket %s %s", when, key, wrong));
+      world.violated(() -> World.text("overspent: %s, the bucket %s %s", when, key, wrong));
     }
   }
 

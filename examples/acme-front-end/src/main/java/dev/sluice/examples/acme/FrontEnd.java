@@ -61,7 +61,7 @@ final class FrontEnd {
       return Answer.no(pause.message());
     }
     long left = counted.parts().get(0).remaining();
-    return Answer.yes("failed; " + left + " more failures are allowed at once");
+    return Answer.yes("failed; " + left + " more failure(s) allowed at once");
   }
 
   /** Counts an issued certificate for its domains and for its set of names. */
