@@ -165,7 +165,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       impatient(dice, steps, dice.between(0, millis * MILLI), processes, topology.masters());
     }
     steps.sort(Comparator.comparingLong(Step::at));
-    // With a ring, a process tracks the buckets that were emptied (DRAIN) for an hour.
+    // With a ring, a process tracks for an hour the buckets that DRAIN steps emptied.
     if (topology != Topology.RING && dice.chance(5)) {
       settings.put(LINGERS, 1);
     }
