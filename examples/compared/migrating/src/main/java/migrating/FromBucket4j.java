@@ -10,7 +10,7 @@ import java.time.Duration;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** 20 exports at once for each customer, then 10 a minute. */
+/** Allows each customer 20 exports at once; after these exports, 10 exports per minute. */
 final class FromBucket4j {
 
   private FromBucket4j() {}

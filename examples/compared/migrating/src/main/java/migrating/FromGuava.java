@@ -6,7 +6,7 @@ import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
 import java.time.Duration;
 
-/** 5 mails per second; a caller that would have to wait for more than 2 seconds is denied. */
+/** Allows 5 mails per second. Denies a caller that would have to wait for more than 2 seconds. */
 final class FromGuava {
 
   private FromGuava() {}

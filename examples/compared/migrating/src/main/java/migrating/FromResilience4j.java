@@ -10,7 +10,7 @@ import io.github.resilience4j.ratelimiter.RequestNotPermitted;
 import java.time.Duration;
 import java.util.function.Supplier;
 
-/** 10 calls of a partner in each second; a call waits for half a second at most. */
+/** Allows 10 calls of a partner per second. A call waits for at most half a second. */
 final class FromResilience4j {
 
   private FromResilience4j() {}

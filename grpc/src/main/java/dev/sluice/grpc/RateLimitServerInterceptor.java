@@ -78,8 +78,8 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
    * dev.sluice.web.Rule.Builder#estimate estimated} the cost; does nothing if no rule estimated the
    * cost. Set the cost in the call's {@link Context}: in a method of the handler, or in another
    * thread through {@link Context#wrap(Runnable)}. If the handler sets several costs, the last cost
-   * before the end of the gRPC call counts. If every cost is set after the end of the call, the
-   * first cost counts.
+   * before the end of the gRPC call counts. If the handler sets the first cost after the end of the
+   * gRPC call, only the first cost counts.
    *
    * @param tokens the number of tokens to charge for the call
    * @throws IllegalArgumentException if the cost is below 1

@@ -37,7 +37,7 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
-  /** The two counters of one kind of decision, for example of decisions in shadow. */
+  /** The two counters of one kind of decision, for example of decisions of shadow rules. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
@@ -98,7 +98,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts several spends that were decided together, and of which none is in shadow. */
+  /** Counts several spends that were decided together, none of them by a shadow rule. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);
@@ -172,7 +172,7 @@ final class LimitMeters {
     private static Counter tokens(MeterRegistry registry, LimitName name, String kind) {
       return Counter.builder("ratelimits.settlement.tokens")
           .description(
-              "Tokens of settlements: estimated, true cost, refilled before the refund, or cut off")
+              "Tokens of settlements: estimated, true cost, refilled before the refund, not charged")
           .tag("limit", name.name())
           .tag("kind", kind)
           .register(registry);

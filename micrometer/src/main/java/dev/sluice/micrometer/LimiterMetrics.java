@@ -231,7 +231,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   /**
    * Returns whether the bucket was full before the spend. The store has no entry for a full bucket,
-   * so the spend created one.
+   * so a spend from a full bucket creates an entry.
    */
   private static boolean startedBucket(Decision decision, Transaction transaction) {
     // A limit with several quotas has several buckets. The bucket with the longest period refills
@@ -323,7 +323,7 @@ public final class LimiterMetrics implements LimiterObserver {
    * Records that the limit files were loaded and are in force. Call this method after every load of
    * the limit files, including the first.
    *
-   * @param at when the files were loaded
+   * @param at when the limit files were loaded
    */
   public void filesLoaded(Instant at) {
     files.loaded(at);
@@ -331,7 +331,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that the limit files could not be loaded. The limits of the last load stay in force.
+   * Records that the limit files could not be loaded. The limits that were loaded last stay in
+   * force.
    *
    * @param mistakes the number of mistakes in the files
    */
@@ -340,8 +341,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that a poll of the limit files failed for a reason other than the files. The limits of
-   * the last load stay in force.
+   * Records that a poll of the limit files failed for a reason other than the files. The limits
+   * that were loaded last stay in force.
    */
   public void filesBroke() {
     filesBroken.increment();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * Micrometer meters for a limiter and for a store in Redis or PostgreSQL. An id never becomes a
- * label.
+ * Micrometer meters for a limiter and for a store in Redis or PostgreSQL. No label of a metric
+ * contains an id.
  */
 @NullMarked
 @CheckReturnValue

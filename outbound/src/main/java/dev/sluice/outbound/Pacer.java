@@ -310,8 +310,8 @@ public final class Pacer {
     }
 
     /**
-     * Returns the host of a URI. Also works for a host with an underscore, for which {@link URI}
-     * returns null.
+     * Returns the host of a URI, even if the host contains an underscore: for such a host, {@link
+     * URI#getHost} returns null.
      */
     private static String host(URI uri) {
       String host = uri.getHost();

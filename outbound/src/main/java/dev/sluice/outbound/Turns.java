@@ -50,7 +50,8 @@ final class Turns {
   }
 
   /**
-   * Waits at most {@value #LOOK_MILLIS} ms. Returns whether the admission has completed or failed.
+   * Waits for the admission, at most {@value #LOOK_MILLIS} ms. Returns whether the admission has
+   * completed or failed.
    */
   private static boolean isOver(CompletableFuture<Void> admission) throws InterruptedException {
     try {

@@ -58,10 +58,10 @@ public interface Client extends AutoCloseable {
     /** A reservation that is immediately cancelled. */
     RESERVE;
 
-    /** The name of the limit. */
+    /** The name of the limit that all operations use. */
     public static final String LIMIT = "LoginsPerUserPerIPAddress";
 
-    /** The burst of the limit. The burst is so large that no bucket is ever empty. */
+    /** The burst of {@link #LIMIT}. The burst is so large that no bucket is ever empty. */
     public static final long BURST = 10_000;
 
     /** The time in which one token refills. */

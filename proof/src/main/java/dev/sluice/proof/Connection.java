@@ -49,8 +49,8 @@ public final class Connection implements AutoCloseable {
   }
 
   /**
-   * Waits for at least one byte, and reads all available bytes. Returns the number of bytes, or -1
-   * at the end of the connection.
+   * Waits for at least one byte, and reads all available bytes. Returns how many bytes were read,
+   * or -1 at the end of the connection.
    */
   public int readSome(byte[] into, int from) throws IOException {
     return in.read(into, from, into.length - from);

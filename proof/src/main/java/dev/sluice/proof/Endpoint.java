@@ -35,8 +35,8 @@ public record Endpoint(InetSocketAddress address, @Nullable Trust trust, String 
   private static final int PATIENCE_MILLIS = 60_000;
 
   /**
-   * Returns an endpoint on the same port whose clients request another protocol in the TLS
-   * handshake.
+   * Returns an endpoint that equals this endpoint, except that its clients request another protocol
+   * in the TLS handshake.
    */
   public Endpoint speaking(String other) {
     return new Endpoint(address, trust, other);

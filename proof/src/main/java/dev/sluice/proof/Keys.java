@@ -32,7 +32,7 @@ public record Keys(String load, String operator) {
     return Base64.getUrlEncoder().withoutPadding().encodeToString(random);
   }
 
-  /** Writes the file for {@code --tokens}. Returns the path of the file. */
+  /** Writes the file for {@code --tokens}. Returns the path of the token file. */
   String write(Folder folder) throws IOException {
     return folder.write(
         "tokens.yml",

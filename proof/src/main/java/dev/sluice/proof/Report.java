@@ -176,7 +176,7 @@ public final class Report {
         String.join(" | ", headings), "---|".repeat(headings.length + 1));
   }
 
-  /** Prints a row. The last cell says whether the promise was kept. */
+  /** Prints a row, whose last cell says whether the promise was kept. */
   public void row(boolean isKept, String... cells) {
     kept &= isKept;
     System.out.printf("| %s | %s |%n", String.join(" | ", cells), isKept ? "kept" : "BROKEN");
@@ -185,7 +185,7 @@ public final class Report {
     }
   }
 
-  /** Runs an attempt if the attempt with this name is to be run, and prints the result as a row. */
+  /** Runs an attempt if the command line selects its name, and prints the result as a row. */
   public void row(String name, String text, Attempt attempt) throws Exception {
     if (!wants(name)) {
       return;

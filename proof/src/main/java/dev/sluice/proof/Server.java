@@ -99,7 +99,7 @@ public final class Server implements AutoCloseable {
 
     /**
      * Adds TLS. Makes the server use the certificate files in a folder, and clients trust the given
-     * certificates. A test can replace the files while the server runs.
+     * certificates. A test can replace the certificate files while the server runs.
      */
     public Launch withTls(Folder folder, Trust trusted) {
       return new Launch(heap, trusted, keys, environment, shell, joined(folder.tls()));

@@ -11,9 +11,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Checks that a process marks a server down after five outages in a row, or after the first failed
- * call of a trial, and never earlier. A trial (half-open) begins when a probe has marked a server
- * up. The check compares a process's circuit breakers with the results of the process's calls. Not
- * thread-safe.
+ * call in the half-open state (a trial), and never earlier. A trial begins when a probe has marked
+ * a server up. The check compares a process's circuit breakers with the results of the process's
+ * calls. Not thread-safe.
  */
 final class BreakerJudge {
 
@@ -37,7 +37,7 @@ final class BreakerJudge {
     private boolean open;
     private boolean onTrial; // whether the next failure opens the circuit breaker
     // Whether the next failure perhaps opens the circuit breaker, because no probe could be
-    // scheduled when the breaker closed, or because an answer may have ended the trial.
+    // scheduled when the breaker closed, or because an answer may have ended the half-open state.
     private boolean maybeOnTrial;
 
     Calls(long lastFailure) {
@@ -97,7 +97,7 @@ final class BreakerJudge {
         : null;
   }
 
-  /** Returns how long all calls have failed; 0 if the last call was answered. */
+  /** Returns for how long all calls to a server have failed; 0 if the last call was answered. */
   long failingNanos(String server) {
     Calls calls = of(server);
     return calls.failures == 0 ? 0 : timing.nanoTime() - calls.firstFailure;

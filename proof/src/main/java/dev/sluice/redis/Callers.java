@@ -266,8 +266,8 @@ final class Callers {
   }
 
   /**
-   * Checks a denied transaction again after {@code retryIn}. If the bucket has not changed since
-   * the denial, the check must be allowed.
+   * Checks a denied transaction again after {@code retryIn}. The store must allow this check if the
+   * bucket has not changed since the denial.
    */
   private void obey(Operation denied, Transaction transaction, Decision decision) {
     String key = transaction.bucketKey();
@@ -355,7 +355,7 @@ final class Callers {
     }
   }
 
-  /** Acquires tokens on the caller's thread. To give up, the caller interrupts this thread. */
+  /** Acquires tokens on the caller's thread. A caller gives up by an interrupt of its thread. */
   void acquireBlocking(List<Transaction> transactions, Duration longest, long nanos) {
     boolean waited =
         world.blocking(
@@ -561,7 +561,7 @@ final class Callers {
               !calls.conditions.limitsChange()
                   && (cost > tokens || !calls.conditions.callsMayFail());
           if (settlement.settled() && isWhole && settlement.parts().size() != buckets.size()) {
-            world.violated(() -> operation + " has a wrong number of parts: " + settlement);
+            world.violated(() -> operation + " must have one part for each bucket: " + settlement);
           }
           for (Settlement.Part part : settlement.parts()) {
             requireSettled(operation, bucketOf(part, buckets), cost, part, begin);

@@ -150,7 +150,7 @@ final class Calls {
    * The oldest denials that a process is still allowed to remember for a bucket.
    *
    * @param since calls must not be denied because of the bucket's state before this moment
-   * @param told only calls that begin at this moment or later must respect {@code since}
+   * @param told calls that began before this moment can still be denied because of an older state
    */
   private record Forgotten(long since, long told) {}
 
@@ -297,7 +297,7 @@ final class Calls {
     nextBlocks = nanos;
   }
 
-  /** Runs the caller's code after an answer, which can block the store's thread. */
+  /** After an answer, runs the caller's code, which can block the store's thread. */
   void goOn(Operation operation) {
     if (nextBlocks > 0) {
       long nanos = nextBlocks;

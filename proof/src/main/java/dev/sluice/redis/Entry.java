@@ -34,7 +34,7 @@ final class Entry {
    * A change of a TAT.
    *
    * @param nowNanos the time at which the change was decided, by the bucket's clock
-   * @param nanos the increment of the TAT; for a loss, the TAT after the loss
+   * @param nanos the increment of the TAT; for a loss of data, the TAT after the loss
    * @param offsetNanos the burst offset
    * @param afterNanos the TAT after the change
    */
@@ -83,7 +83,7 @@ final class Entry {
    * Returns the TAT after this event, computed with the clock that shows {@code now}.
    *
    * @param now the time of the event by the clock that this method uses
-   * @param leftNanos for a loss, the TAT after the loss, by the same clock as {@code now}
+   * @param leftNanos for a loss of data, the TAT after the loss, by the same clock as {@code now}
    */
   long after(long tatNanos, long now, long leftNanos) {
     if (!counts) {

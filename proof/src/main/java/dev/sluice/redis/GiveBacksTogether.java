@@ -64,8 +64,8 @@ final class GiveBacksTogether {
   }
 
   /**
-   * Records that a server has applied a refund. Returns how many further nanoseconds too low the
-   * bucket's TAT may be because of overlapping refunds.
+   * Records that a server has applied a refund. Returns by how many nanoseconds more than at the
+   * previous refund the bucket's TAT may be too low, because of overlapping refunds.
    *
    * @param takenNanos the smallest TAT increment that the refunded spend can have had; 0 for a
    *     refund that is not a cancellation

@@ -73,7 +73,7 @@ final class KnownBucket {
   /**
    * A change of the TAT.
    *
-   * @param moment the moment of the change
+   * @param moment the moment at which the TAT changed
    * @param decidedAt the moment at which the server read its clock for the change
    * @param beforeNanos the TAT before the change
    */
@@ -102,7 +102,7 @@ final class KnownBucket {
   /**
    * A receipt of another process's spend.
    *
-   * @param process the process that cancels the spend by the receipt
+   * @param process the process that uses the receipt to cancel the spend
    * @param untilNanos the end of the receipt's validity
    * @param nanos how far the spend raised the TAT
    * @param lowerings how often the TAT was lowered before the spend; {@link #UNKNOWN} if the spend
@@ -306,7 +306,10 @@ final class KnownBucket {
     outdatedNanos.merge(process, nanos, Long::sum);
   }
 
-  /** Allows a process to refund too many tokens, at most the sum of its outdated spends. */
+  /**
+   * Allows a process to refund too many tokens: at most the tokens of its spends that {@link
+   * #outdated} recorded.
+   */
   void allowOutdated(int process, long nanos) {
     long mostNanos = outdatedNanos.getOrDefault(process, 0L);
     long moreNanos = Math.min(nanos, mostNanos);
@@ -333,8 +336,8 @@ final class KnownBucket {
 
   /**
    * Returns whether the allowances (documented reasons) explain an excess of tokens at a position
-   * in {@code entries}. An explained excess is subtracted from the allowances, and recorded as a
-   * refund.
+   * in {@code entries}. Subtracts an explained excess of tokens from the allowances, and records
+   * the excess as a refund.
    */
   private boolean isAllowed(int place, long nowNanos, long missingNanos) {
     long mostNanos = 0;
@@ -351,8 +354,8 @@ final class KnownBucket {
     }
     allowances.clear();
     allowances.addLast(new Allowance(world.now(), mostNanos - missingNanos));
-    // The refund's time is rounded down to the resolution of the clock, since other entries can
-    // have the same clock time.
+    // Rounds the refund's time down to the resolution of the clock, so that the refund is not later
+    // than other entries with the same clock time.
     Entry.Move move = new Entry.Move(tick(nowNanos), missingNanos, 0, missingNanos);
     entries.add(place, new Entry(Kind.REFUND, Entry.NOBODY, world.now(), move));
     return true;
@@ -374,7 +377,7 @@ final class KnownBucket {
         : null;
   }
 
-  /** Returns the TAT that results from the counted entries up to and including {@code last}. */
+  /** Returns the TAT that results from the entries that count, up to and including {@code last}. */
   long owedNanos(Entry last) {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {
@@ -391,7 +394,7 @@ final class KnownBucket {
     return forgotten + entries.indexOf(entry);
   }
 
-  /** Returns the TAT that results from all counted entries. */
+  /** Returns the TAT that results from all entries that count ({@link Entry}). */
   long owedNanos() {
     long tat = Gcra.NO_TAT;
     for (Entry entry : entries) {

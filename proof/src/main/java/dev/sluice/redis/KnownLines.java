@@ -15,8 +15,8 @@ final class KnownLines {
   private final Map<String, Integer> underWay = new HashMap<>(); // calls in flight, by bucket key
   // keys of buckets whose TAT was changed by other events than spends and waits
   private final Set<String> disturbed = new HashSet<>();
-  // indexes of entries in the limiter's table; if a caller of a bucket with such an entry gives up,
-  // the limiter may be unable to refund the caller's tokens
+  // indexes of entries in the limiter's table; a caller of a bucket with such an entry may lose its
+  // tokens when it gives up
   private final Set<Integer> fixed = new HashSet<>();
   private final Map<String, Long> lastPassed = new HashMap<>(); // by process and bucket key
 
@@ -92,8 +92,8 @@ final class KnownLines {
   }
 
   /**
-   * Records that a caller was admitted after a wait. Returns false if the same process had already
-   * admitted a caller whose spend on the bucket came later.
+   * Records that a process admitted a caller after a wait. Returns false if the process had already
+   * admitted a caller whose spend on the bucket came after this caller's spend.
    *
    * @param place the position of the caller's spend among all events of the bucket
    */

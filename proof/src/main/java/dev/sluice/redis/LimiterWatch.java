@@ -71,7 +71,7 @@ final class LimiterWatch implements LimiterObserver {
     return waits == passed + givenUp && passed <= mostPassed && givenUp <= mostGivenUp
         ? null
         : World.text(
-            "reports %d waits, %d admitted of at most %d, %d given up of at most %d",
+            "reports %d waits, %d admitted callers (at most %d), %d callers that gave up (at most %d)",
             waits, passed, mostPassed, givenUp, mostGivenUp);
   }
 

@@ -470,8 +470,8 @@ final class Operation {
   }
 
   /**
-   * Checks the answer to a refund. The answer contains the number of tokens in the bucket, and
-   * whether the refund added any token.
+   * Checks the answer to a refund: the number of tokens in the bucket, and whether the refund added
+   * any token.
    */
   void refunded(Decision decision) {
     end(decision);

@@ -165,7 +165,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
       impatient(dice, steps, dice.between(0, millis * MILLI), processes, topology.masters());
     }
     steps.sort(Comparator.comparingLong(Step::at));
-    // With a ring, a process tracks the buckets that were emptied (DRAIN) for an hour.
+    // With a ring, a process tracks for an hour the buckets that DRAIN steps emptied.
     if (topology != Topology.RING && dice.chance(5)) {
       settings.put(LINGERS, 1);
     }
@@ -344,8 +344,8 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
   }
 
   /**
-   * Adds checks of a bucket to the steps of the last process. Meanwhile the first process sends
-   * batches that need tokens of the checked bucket and of an empty bucket, so every batch is
+   * Adds checks of a bucket to the steps of the last process. During the checks, the first process
+   * sends batches that need tokens of the checked bucket and of an empty bucket, so every batch is
    * denied.
    */
   private static void observed(Dice dice, List<Step> steps, int processes, long nanos) {

@@ -296,7 +296,7 @@ final class Reference {
     return debts.wasForgiven(process, key, offsetNanos, nowNanos);
   }
 
-  /** Records that a process's clock stepped. Buckets with client clocks use this clock. */
+  /** Records that a process's clock for buckets stepped. */
   void clockOfAProcessStepped() {
     processClockStepped = world.now();
   }
@@ -318,7 +318,7 @@ final class Reference {
   }
 
   /**
-   * Records a charge at a master that a failover has replaced. The new master can grant the same
+   * Records a charge at a master that a failover has replaced. The new master can grant the charged
    * tokens again.
    */
   private void stale(
@@ -332,7 +332,7 @@ final class Reference {
     KnownBucket bucket = bucket(charge.key());
     bucket.outdated(process, charge.incrementNanos());
     if (Long.compareUnsigned(afterNanos, found.tatNanos()) > 0) {
-      // A spend at an old master does not count, but a lease can hand out the spent tokens.
+      // A spend at an old master does not raise the known TAT, but a lease can hand out its tokens.
       Entry grant = entry(Kind.SPEND, process, charge, 0, found.nowNanos(), afterNanos);
       grant.stale = true;
       grant.outdated = true;
@@ -355,7 +355,7 @@ final class Reference {
   /**
    * Records a loss of data that the docs allow.
    *
-   * @param leftNanos the TAT of the bucket after the loss
+   * @param leftNanos the TAT of the bucket after the loss of data
    */
   void lost(String key, long leftNanos) {
     KnownBucket bucket = bucket(key);
@@ -368,8 +368,8 @@ final class Reference {
   }
 
   /**
-   * Records a jump of the clock that a server's buckets use. The jump changes how many tokens have
-   * refilled, so a refund can return too much or too little.
+   * Records a jump of the clock that a server's buckets use. A jump of the clock changes how many
+   * tokens have refilled, so a refund can return too many or too few tokens.
    *
    * @param nanos the clock's time after the jump minus its time before the jump
    */
@@ -470,9 +470,9 @@ final class Reference {
 
   /**
    * Records that a lease handed out a token, which counts as spent now. The first token of a
-   * lease's spend counts at the time of the spend. If the bucket's clock has stepped since the
-   * spend, every token counts at the time of the spend, because the lease's own clock does not
-   * step.
+   * lease's spend counts as spent at the time of the spend. If the bucket's clock has stepped since
+   * the spend, every token counts as spent at the time of the spend, because the lease's own clock
+   * does not step.
    *
    * @param isFirst whether the token is the first token of the spend
    */
@@ -549,7 +549,7 @@ final class Reference {
         && !lines.isDisturbed(granted.key)
         && !lines.isInOrder(entry.process, granted.key, place)) {
       world.violated(
-          () -> caller + " was admitted after a caller that came later to " + granted.key);
+          () -> caller + " was admitted after a caller with a later spend on " + granted.key);
     }
   }
 
@@ -565,7 +565,7 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "%s gave up, but %d ns of its tokens are not back in %s",
+                  "%s gave up, but %d ns of its tokens were not refunded to %s",
                   caller, lostNanos, key));
     }
   }
@@ -710,7 +710,7 @@ final class Reference {
                     && entry.moment >= moment);
   }
 
-  /** Records that a process cancels a spend of another process by its receipt. */
+  /** Records that a process cancels a spend of another process, by the receipt of the spend. */
   void cancelsElsewhere(int process, Receipt.Part part, Collection<Granted> cancelled) {
     String key = part.transaction().bucketKey();
     int lowerings =
@@ -733,7 +733,7 @@ final class Reference {
   private void require(String key, KnownBucket bucket, long nowNanos, String when) {
     String wrong = clientClocks ? bucket.wrongByClientClocks() : bucket.wrong(nowNanos);
     if (wrong != null) {
-      world.violated(() -> World.text("never over: %s, the bucket %s %s", when, key, wrong));
+      world.violated(() -> World.text("overspent: %s, the bucket %s %s", when, key, wrong));
     }
   }
 

@@ -12,8 +12,8 @@ import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A model of {@code charge.lua} in Java. The model gives the same reply as the script to the same
- * argument. ScriptModelTest compares the model with the script on a real server.
+ * A model of {@code charge.lua} in Java. The model's reply to an argument equals the script's
+ * reply. ScriptModelTest compares the model with the script on a real server.
  */
 final class ScriptModel {
 

@@ -118,7 +118,7 @@ final class SimulatedServer {
     master.lagNanos = lag;
   }
 
-  /** Delays replication from now on. The server still replicates changes in their order. */
+  /** Delays replication from now on. A delay does not change the order of replicated changes. */
   void lag(long nanos) {
     lagNanos = nanos;
   }
@@ -366,7 +366,7 @@ final class SimulatedServer {
       promptUntil = moment;
     }
 
-    /** Records that the client has stopped waiting. The command's answer can still arrive. */
+    /** Records that the client no longer waits for the command's answer, which can still arrive. */
     void abandon() {
       abandoned = true;
     }

@@ -21,9 +21,8 @@ import org.jspecify.annotations.Nullable;
 final class SimulatedTiming implements Timing {
 
   /**
-   * The possible values of {@code System.nanoTime} at the start of a run. With the second value,
-   * {@code System.nanoTime} is negative at first. With the third value, {@code System.nanoTime}
-   * overflows during the run.
+   * The possible values of {@code System.nanoTime} at the start of a run. The second value is
+   * negative. The third value is so large that {@code System.nanoTime} overflows during the run.
    */
   private static final Long[] ORIGINS = {0L, -700_000_000L, Long.MAX_VALUE - 700_000_000L};
 

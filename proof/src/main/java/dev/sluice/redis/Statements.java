@@ -85,6 +85,6 @@ final class Statements {
             .mapToLong(Decision::retryInNanos)
             .max()
             .orElse(0);
-    return batch.retryInNanos() == longest ? null : "reports a retryIn that no batch part has";
+    return batch.retryInNanos() == longest ? null : "reports a retryIn that no transaction has";
   }
 }

@@ -50,7 +50,7 @@ record Step(long at, Kind kind, int process, List<Integer> numbers) {
     MIXED_BATCH,
     /** A batch of refunds. Parameters: first id, number of transactions, cost of each. */
     REFUND_BATCH,
-    /** A refund of a mixed batch. Parameters: those of {@link #MIXED_BATCH}. */
+    /** Refunds transactions of several kinds. Parameters: those of {@link #MIXED_BATCH}. */
     MIXED_REFUND,
     /** A batch of resets. Parameters: first id, number of transactions, the cost 1. */
     RESET_BATCH,

@@ -93,7 +93,7 @@ public final class RateLimitFilter implements Filter {
     }
   }
 
-  /** Allows reloads to remove limits that the rules use. */
+  /** Closes the filter, so that reloads can remove limits that its rules use. */
   @Override
   public void destroy() {
     limiter.close();
@@ -114,8 +114,8 @@ public final class RateLimitFilter implements Filter {
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Any thread can set the cost
    * when it is known, even after the client has disconnected. If several costs are set, the last
-   * cost before the end of the response counts. If every cost is set after the end of the response,
-   * the first cost counts.
+   * cost before the end of the response counts. If this method is first called after the end of the
+   * response, only the cost of the first call counts.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the number of tokens to charge for the request

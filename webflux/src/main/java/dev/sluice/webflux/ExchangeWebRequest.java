@@ -49,7 +49,7 @@ final class ExchangeWebRequest implements WebRequest {
       return List.of();
     }
     // Uses only methods with the same signature in Spring 6.2 and 7. If the client sent a header's
-    // name in several spellings, the set has each spelling, with all values.
+    // name in several spellings, headerSet contains each spelling, with all values.
     for (Map.Entry<String, List<String>> header : headers.headerSet()) {
       if (header.getKey().equalsIgnoreCase(name)) {
         return List.copyOf(header.getValue());

@@ -44,9 +44,9 @@ import reactor.core.scheduler.Schedulers;
  * Rule.Builder#shadow Shadow rules} are charged only for admitted requests.
  *
  * <p>A conditional rule ({@link Rule.Builder#countOnly}) is settled when the response is committed,
- * by the status that the client gets. If the client disconnects earlier, the tokens stay spent. A
- * rule with an {@linkplain Rule.Builder#estimate estimate} is settled when the whole response is
- * sent, or when the client has disconnected.
+ * by the status that the client gets. If the client disconnects before the response is committed,
+ * the tokens stay spent. A rule with an {@linkplain Rule.Builder#estimate estimate} is settled when
+ * the whole response is sent, or when the client has disconnected.
  *
  * <p>Thread-safe, and never blocks. After waiting for the store, the exchange continues on {@link
  * Builder#scheduler}.
@@ -111,7 +111,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return order;
   }
 
-  /** Allows reloads to remove limits that the rules use. Never blocks. */
+  /** Closes the filter, so that reloads can remove limits that its rules use. Never blocks. */
   @Override
   public void close() {
     limiter.close();
@@ -128,7 +128,10 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     return new ExchangeWebRequest(exchange, null);
   }
 
-  /** Continues on another thread: the application's code must not block the store's threads. */
+  /**
+   * Continues the exchange on another thread than the store's, because the application's code must
+   * not block the store's threads.
+   */
   private <T> Mono<T> answer(CompletionStage<T> stage) {
     CompletableFuture<T> future = stage.toCompletableFuture();
     Mono<T> answer = Mono.fromFuture(future);
@@ -193,8 +196,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    * Sets the true cost of an exchange, for the rules that {@linkplain Rule.Builder#estimate
    * estimated} the cost; does nothing if no rule estimated the cost. Call this method from any
    * thread when the cost is known, even after the client has disconnected. If several costs are
-   * set, the last cost before the end of the response counts. If every cost is set after the end of
-   * the response, the first cost counts. Never blocks.
+   * set, the last cost before the end of the response counts. If this method is first called after
+   * the end of the response, only the cost of the first call counts. Never blocks.
    *
    * @param exchange the exchange
    * @param tokens the number of tokens to charge for the request

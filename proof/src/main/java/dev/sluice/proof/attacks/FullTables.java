@@ -22,7 +22,7 @@ final class FullTables {
   private static final int MOST_IDS = 2_000_000;
   private static final double ALERT = 0.75;
   // Marks of cancelled reservations can fill at most a quarter of the server's bucket table. Three
-  // quarters of the table remain for buckets.
+  // quarters of the server's table remain for buckets.
   private static final double MOST_WITH_MARKS = 0.26;
   private static final long PATIENCE_MILLIS = 120_000;
   private static final String LIMITS =
@@ -140,8 +140,8 @@ final class FullTables {
       }
       return String.format(
           Locale.ROOT,
-          "the table was full after %,d ids; the metrics had shown %.0f %% and the limit; spends of"
-              + " known ids were still decided, and spends of new ids again after %d s",
+          "the table was full after %,d ids; metrics had warned at %.0f %% and named the limit;"
+              + " spends of known ids were still decided, and spends of new ids again after %d s",
           made,
           100 * warned,
           TimeUnit.NANOSECONDS.toSeconds(System.nanoTime() - start));

@@ -122,14 +122,15 @@ final class HostileFiles {
         folder.write(LIMITS, LOGINS);
         folder.link(RULES, secret);
         told.append(refusedReload(server));
-        // The server also polls the symbolic link while this thread sleeps.
+        // While this thread sleeps, the server polls the symbolic link.
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS / 2);
         folder.write(RULES, rule("LoginsPerIPAddress"));
       }
       told.append(String.join("\n", server.log()));
       BrokenPromise.unless(
           told.indexOf(LIMITS) >= 0, "the response does not mention the files: %s", told);
-      BrokenPromise.unless(told.indexOf(SECRET) < 0, "told: %s", told);
+      BrokenPromise.unless(
+          told.indexOf(SECRET) < 0, "a secret is in the log or a response: %s", told);
       int lines = server.logLines();
       BrokenPromise.unless(
           lines <= AttacksReport.MOST_LOG_LINES,

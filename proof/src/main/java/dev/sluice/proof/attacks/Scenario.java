@@ -220,8 +220,8 @@ enum Scenario {
   }
 
   /**
-   * Returns a snapshot in which all buckets of a table segment have hashes of the same table line.
-   * A table line cannot hold all buckets of a segment.
+   * Returns a snapshot in which the hashes of all buckets of a table segment belong to one line of
+   * slots. A line of slots cannot hold all buckets of a segment.
    */
   private static ByteBuffer oneLine() {
     ByteBuffer forged = ByteBuffer.allocate((5 + 3 * FORGED_BUCKETS) * Long.BYTES);

@@ -151,7 +151,7 @@ enum Target {
         throw new IOException("unexpected reply: " + head);
       }
       // The number of names and values in the reply to SLUICE.CHECK. A later server version can add
-      // names and values to the reply.
+      // names and values to the reply to SLUICE.CHECK.
       int parts = Integer.parseInt(head.substring(1));
       for (int i = 0; i < parts; i++) {
         String part = from.line();
@@ -317,7 +317,7 @@ enum Target {
    */
   abstract boolean isError(String answer);
 
-  /** Returns whether a client can send further requests on the same connection. */
+  /** Returns whether a connection of this protocol can carry more than one request. */
   boolean keepsConnection() {
     return true;
   }

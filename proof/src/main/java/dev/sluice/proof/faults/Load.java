@@ -43,8 +43,8 @@ public final class Load {
   static final String HOURLY = "CallsAnHour";
 
   /**
-   * A burst of 20 tokens, and one token refills every three minutes. With this quota, an empty
-   * bucket stays empty until the end of a trial.
+   * A burst of 20 tokens, and one token refills every three minutes, so that an empty bucket stays
+   * empty until the end of a trial.
    */
   static final Quota HOURLY_QUOTA = Quota.per(20, Duration.ofHours(1));
 

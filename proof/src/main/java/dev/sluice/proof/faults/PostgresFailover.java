@@ -50,7 +50,7 @@ record PostgresFailover(
   private static final int SILENT_MILLIS = 300; // between the servers, before the primary dies
   private static final long PATIENCE_NANOS = TimeUnit.MINUTES.toNanos(3);
 
-  /** The two servers, in a temporary folder. */
+  /** The primary and its replica, in a temporary folder. */
   private static final class Pair implements AutoCloseable {
     private final Folder folder = Folder.make();
     private final EmbeddedPostgres primary;
@@ -199,7 +199,7 @@ record PostgresFailover(
     }
   }
 
-  /** Returns a summary, or throws if more was undone than the durability allows. */
+  /** Returns a summary, or throws if the failover undid more grants than the durability allows. */
   String seen() throws BrokenPromise {
     String seen =
         "%s grants, of which the replica lacked %s"

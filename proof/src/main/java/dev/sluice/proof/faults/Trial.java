@@ -217,8 +217,8 @@ enum Trial {
                   + " the promotion); a bucket granted at most %s tokens beyond its limit")
               .formatted(named, promoted, excess);
       BrokenPromise.unless(named <= MOST_OLD_MASTER_MILLIS, "%s", seen);
-      // For a short time, both masters grant tokens. The new master grants a token again if the old
-      // master's grant was not replicated.
+      // After a failover, the old and the new master both grant tokens for a short time. The new
+      // master grants a token again if the old master's grant was not replicated.
       BrokenPromise.unless(excess <= Load.QUOTA.burst() + refilledWithin(promoted), "%s", seen);
       return seen;
     }
@@ -309,8 +309,8 @@ enum Trial {
   private static final int SECONDS = Integer.getInteger("faults.seconds", 20);
   private static final int DATABASE_SECONDS = Math.max(SECONDS, 60);
   private static final int ANSWERED_PERCENT = 20;
-  // After a crash, a database recovers for several seconds. Calls fail immediately during the
-  // recovery.
+  // After a crash, a database recovers for several seconds. Calls fail immediately while a database
+  // recovers.
   private static final int WHILE_RECOVERING_PERCENT = 5;
   private static final int MANY_TOKENS = 1_000; // the factor for the limit and the costs
   private static final long LEAST_TOKENS = 10_000_000;

@@ -43,8 +43,8 @@ final class Generator {
   History next() {
     acts = random.nextBoolean() ? ACTS : someActs();
     boolean back = random.nextInt(8) == 0;
-    // A crowded history has so many keys that table lines become full and the store must move
-    // buckets.
+    // A crowded history has so many keys that lines of slots in the store's table become full, and
+    // the store must move buckets.
     boolean crowded = random.nextInt(4) == 0;
     brimful = random.nextInt(3) == 0 && !back;
     int keys = crowded ? 18 + random.nextInt(7) : (brimful ? 2 : 1) + random.nextInt(5);

@@ -82,8 +82,8 @@ final class HistoryRunner {
   }
 
   /**
-   * Returns the work of each thread. When a call ends, it is added to {@code calls}, with the
-   * numbers of steps since the start of the history.
+   * Returns the work of each thread. When a call ends, the call is added to {@code calls}, with the
+   * numbers of steps from the start of the history to the call's start and to its end.
    */
   private List<Runnable> works(
       InstrumentedStore world, Clock clock, List<List<Op>> threads, List<Call> calls, long offset) {
@@ -168,7 +168,7 @@ final class HistoryRunner {
    * The result of running a history.
    *
    * @param history the history with the thread changes of this run, so that the run can be repeated
-   * @param steps the number of steps
+   * @param steps the number of steps of all threads
    * @param violation the violated invariant; empty if all invariants hold
    * @param calls the calls that returned
    * @param story lines that describe the order in which the threads ran; empty if they were not

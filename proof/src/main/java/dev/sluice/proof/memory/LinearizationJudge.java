@@ -80,7 +80,7 @@ final class LinearizationJudge {
     return false;
   }
 
-  /** A call with a charge, or a snapshot's read of one key. Only a snapshot uses {@code key}. */
+  /** A call with a charge, whose {@code key} is -1, or a snapshot's read of one key. */
   private record Event(Call call, int key) {}
 
   private record Tried(long done, SequentialStore state) {}

@@ -254,7 +254,7 @@ final class MemorySoak {
     long usedBytes = ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed();
     System.out.printf(
         Locale.ROOT,
-        "%6.1f min  %,15d decisions  %,9d live buckets  %,9d read back  %,6d MB of heap  %d errors%n",
+        "%6.1f min  %,15d decisions  %,9d live buckets  %,9d buckets restored  %,6d MB of heap  %d errors%n",
         (time.nanos() - startNanos) / 60e9,
         decisions.get(),
         store.liveBuckets().orElseThrow(),

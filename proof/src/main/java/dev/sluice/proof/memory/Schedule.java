@@ -12,8 +12,8 @@ import java.util.stream.Collectors;
  * yield}, {@code onSpinWait}).
  *
  * @param starving whether a thread that yields runs again only when every other thread has ended,
- *     waits for a lock, or has yielded; the last thread that yielded then runs first. If {@code
- *     false}, the threads run in turn
+ *     waits for a lock, or has yielded; then, the thread that yielded last runs first. If {@code
+ *     starving} is false, all threads run in turn
  * @param turns the turns (thread changes), in ascending order of their steps
  */
 record Schedule(boolean starving, List<Turn> turns) {

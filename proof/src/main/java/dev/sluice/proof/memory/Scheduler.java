@@ -325,7 +325,7 @@ final class Scheduler {
     }
   }
 
-  /** Ends the current simulated thread. Another thread then continues, or the run ends. */
+  /** Ends the current simulated thread, so that another thread continues or the run ends. */
   private void finished() {
     Strand me = current();
     tell(me, "its end");

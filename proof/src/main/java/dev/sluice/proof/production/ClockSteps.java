@@ -24,8 +24,8 @@ import java.util.concurrent.TimeUnit;
  * empty and refills as usual, so no client is locked out. Clock steps do not affect time-outs, idle
  * connections, reloads and TLS.
  *
- * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock. A
- * real clock step also changes only the wall clock.
+ * <p>The library libfaketime changes the wall clock of the process, but not its monotonic clock.
+ * Like libfaketime, a real clock step changes only the wall clock.
  */
 final class ClockSteps implements ProductionReport.Drill {
 
@@ -34,7 +34,7 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
-  // A token refills within a second. A busy machine can also delay the response.
+  // A token refills within a second; a busy machine can delay the response for longer.
   private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;

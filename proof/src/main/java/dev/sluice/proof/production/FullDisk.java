@@ -56,7 +56,7 @@ final class FullDisk implements ProductionReport.Drill {
     tryOn("a tmpfs of 1 MB", Disk::mounted, ways);
     return Report.text(
         "%s: %,d decisions while the disk was full, %s changes were rejected with 503 and not "
-            + "applied, %s log lines besides the lines about these changes, "
+            + "applied, %s log lines besides the lines about these changes; afterwards, "
             + "the snapshot, the audit log and the overrides recovered",
         String.join("; ", ways), decisions, refused, lines);
   }
@@ -152,7 +152,7 @@ final class FullDisk implements ProductionReport.Drill {
   /**
    * Returns a failure that the server has not reported yet; empty if the server has reported all
    * failures. On a full tmpfs, the audit log can still grow to the end of its last page. The audit
-   * log therefore loses lines only after several changes, however long the drill waits.
+   * log therefore loses lines only after several changes, and a longer wait does not help.
    */
   private static String uncounted(Server server) throws Exception {
     if (server.metric("sluice_snapshot_failures_total") == 0) {
@@ -243,7 +243,7 @@ final class FullDisk implements ProductionReport.Drill {
       };
     }
 
-    /** Returns a mounted file system of 1 MB in memory. Needs the privilege to mount. */
+    /** Mounts and returns a file system of 1 MB in memory. Only a privileged process can mount. */
     static Disk mounted() throws Exception {
       Folder folder = Folder.make();
       String path = folder.path().toString();

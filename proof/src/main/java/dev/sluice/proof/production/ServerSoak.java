@@ -180,7 +180,7 @@ final class ServerSoak implements ProductionReport.Drill {
     window = new Window(perSecond);
   }
 
-  /** Starts or ends an outage, if an outage starts or ends in the given second of the cycle. */
+  /** Starts an outage at second 0 of each cycle, and ends it at {@link #OUTAGE_SECONDS}. */
   private void outage(LocalRedis redis, int second) {
     boolean kills = outages % 2 == 0;
     switch (second) {
@@ -347,7 +347,7 @@ final class ServerSoak implements ProductionReport.Drill {
 
   /**
    * The period in which one limit is in force, and the number of tokens that each bucket granted in
-   * this period. A token counts only if the limit was in force during the whole request.
+   * this period. Only tokens of requests during which the limit was always in force are counted.
    * Thread-safe.
    */
   private static final class Window {

@@ -61,7 +61,7 @@ final class FrontEnd {
       return Answer.no(pause.message());
     }
     long left = counted.parts().get(0).remaining();
-    return Answer.yes("failed; " + left + " more may fail at once");
+    return Answer.yes("failed; " + left + " more failure(s) allowed at once");
   }
 
   /** Counts an issued certificate for its domains and for its set of names. */
@@ -89,7 +89,7 @@ final class FrontEnd {
    * The response of the front end: whether it did what the client requested, and a text for people.
    *
    * @param allowed whether the front end did what the client requested
-   * @param text the reason of a refusal, otherwise the result
+   * @param text why the front end refused the request, or else what the front end did
    */
   record Answer(boolean allowed, String text) {
 
