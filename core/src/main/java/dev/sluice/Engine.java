@@ -420,7 +420,7 @@ final class Engine {
     return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
   }
 
-  /** Returns a reservation made by the failure rules; its tokens are in the store of the rules. */
+  /** Returns a reservation made by the failure rules, with tokens from the rules' own store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure
         .now()

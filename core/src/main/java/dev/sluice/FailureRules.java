@@ -197,8 +197,9 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time passed to {@link #charges}. At a later time, a penalty may have
-     *     ended, and a spend that was not made would be reported as allowed
+     * @param nowNanos the time that was passed to {@link #charges}. With a later time, a penalty
+     *     that prevented a spend may have ended, and the spend would be reported as allowed
+     *     although it was not made
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();

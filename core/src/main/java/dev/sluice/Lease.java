@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // No new charge: another thread took new tokens, or the new limits have the same quota.
+          // No charge is needed: another thread took tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -228,7 +228,8 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // The refund's tokens stay spent; the next spend reports a store that is still down.
+          // The refund failed, so its tokens stay spent; a later spend reports a store that is
+          // down.
         }
       }
     }
@@ -270,7 +271,7 @@ public final class Lease implements AutoCloseable {
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
-    // The store's time minus the ticker; never too small, since the ticker was read first.
+    // The store's time minus this process's time, which was read first: so never too small.
     private final long storeMinusTicker;
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket

@@ -116,8 +116,8 @@ record Plan(
 
   /**
    * Replaces each transaction on a limit with several quotas by one transaction per quota. The
-   * store charges the transactions on all quotas as one atomic batch, so a denied quota charges
-   * none of the limit's buckets. {@link #folded} is the inverse of this method.
+   * store charges the transactions on all quotas as one atomic batch, so if one quota denies, no
+   * bucket of the limit is charged. {@link #folded} combines the decisions on the quotas again.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;

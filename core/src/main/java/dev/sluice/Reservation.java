@@ -183,7 +183,7 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good. A
    * further cancellation, or a cancellation after {@link #close}, does nothing.
    *
-   * @param which the transactions to give back
+   * @param which selects the transactions whose tokens to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
@@ -206,7 +206,7 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
    * spent for good. A further cancellation, or a cancellation after {@link #close}, does nothing.
    *
-   * @param which the transactions to give back
+   * @param which selects the transactions whose tokens to give back
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
    */
@@ -869,16 +869,17 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean of the costs, not the highest cost. Reserving more tokens than a
-   * call uses would waste tokens, since unused tokens have often refilled before they can be given
-   * back.
+   * <p>The estimate is the mean cost of earlier calls, not their highest cost. Reserving more
+   * tokens than a call uses would waste tokens, since unused tokens have often refilled before they
+   * can be given back.
    *
-   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. A
-   * group with fewer than 20 settlements uses the mean of all groups together. Until all groups
-   * together have 20 settlements, the estimate is the highest estimate. A group's latest 1,000
-   * settlements determine its mean; older settlements have little weight. A settlement with more
-   * than ten times the highest estimate counts as ten times the highest estimate. This process
-   * keeps the 1,000 most recently used groups in memory.
+   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. For a
+   * group with fewer than 20 settlements, the estimate is the mean cost of all calls. Before the
+   * first 20 settlements of all groups together, the estimate is the highest estimate. The mean of
+   * a group of calls is determined by the group's latest 1,000 settlements; older settlements have
+   * little weight. A settlement with more than ten times the highest estimate counts as ten times
+   * the highest estimate. This process keeps the means of the 1,000 most recently used groups of
+   * calls.
    *
    * <p>Thread-safe; never blocks for long.
    */

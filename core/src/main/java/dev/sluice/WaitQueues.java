@@ -462,7 +462,7 @@ final class WaitQueues {
       }
     }
 
-    /** Returns the index of a bucket's entry. */
+    /** Returns the index of a bucket's entry in the arrays of this table. */
     static int entry(String key) {
       int hash = key.hashCode();
       return (hash ^ (hash >>> 16)) & (ENTRIES - 1);

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param author the person who set the override, can be empty
  * @param until the end of the override, null if it has no end. A Sluice server removes an override
  *     within a second after its end, by the server's clock. An application without a server must
- *     call {@link Limits#withoutEnded} itself
+ *     call {@link Limits#withoutEnded} itself to remove ended overrides
  */
 public record LimitOverride(
     LimitName name,

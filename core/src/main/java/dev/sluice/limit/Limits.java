@@ -301,7 +301,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalty on an id. The penalty may have ended: limits read no clock.
+   * Returns the penalty on an id. The penalty may have ended, since a {@code Limits} object reads
+   * no clock.
    *
    * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -313,8 +314,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a limit. Some penalties may have ended: limits read no
-   * clock.
+   * Returns the penalties on the ids of a limit. Can include ended penalties, since a {@code
+   * Limits} object reads no clock.
    *
    * @param name a limit name from the catalogue
    * @return the penalties, in no particular order

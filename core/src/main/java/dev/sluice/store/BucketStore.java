@@ -71,8 +71,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
-   * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
-   * computes the refunds of the taken tokens.
+   * is decided reports the tokens to the tracker {@code tentative}. If the batch is denied, the
+   * tracker computes the refunds of these tokens.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -85,8 +85,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
-   * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
-   * tentative} computes the refunds of the taken tokens.
+   * batch is decided reports the tokens to the tracker {@code tentative}. If the batch is denied,
+   * the tracker computes the refunds of these tokens.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -158,7 +158,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the number of live (not full) buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, which can include some buckets that are full by now; empty if unknown
+   * @return the number of live buckets, which can include some buckets that are full by now; empty
+   *     if unknown
    */
   default OptionalLong liveBuckets() {
     return OptionalLong.empty();
@@ -180,7 +181,8 @@ public interface BucketStore extends AutoCloseable {
    * search ends.
    *
    * @param most the largest number of keys to return
-   * @param longest how long to search for keys; the last step of the search can end later
+   * @param longest how long to search for keys; after this time, the search ends with its current
+   *     step
    * @return different keys in no particular order, possibly also keys of full buckets and of other
    *     programs; empty if the store cannot list keys
    * @throws StoreException if the keys could not be read
@@ -198,7 +200,7 @@ public interface BucketStore extends AutoCloseable {
     return Optional.empty();
   }
 
-  /** Releases the store's resources. A second call does nothing. */
+  /** Releases the store's resources. Closing a closed store does nothing. */
   @Override
   default void close() {}
 
@@ -460,7 +462,7 @@ public interface BucketStore extends AutoCloseable {
       /** Charges are sent to the server. */
       UP,
       /**
-       * Charges do not reach the server: they fail at once, and probes check whether the server is
+       * Charges are not sent to the server but fail at once; probes check whether the server is
        * back.
        */
       DOWN

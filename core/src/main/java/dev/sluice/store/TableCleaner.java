@@ -47,8 +47,8 @@ final class TableCleaner {
 
   /**
    * Returns an instant: buckets that were full at this instant can be removed now. The returned
-   * instant does not step back with the clock: otherwise the random hash key would influence which
-   * charges find the table full.
+   * instant never decreases, even if the clock steps back. Otherwise the random hash key would
+   * influence which charges are refused because the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -58,8 +58,8 @@ final class TableCleaner {
   /**
    * Records the instant at which a bucket becomes full ("dies"), for a new bucket, or for a bucket
    * that now dies earlier. The caller holds the lock of the bucket's slot or segment, so that no
-   * thread sees the bucket before the instant is recorded. Without the lock, a caller could get a
-   * "store full" error although a bucket is dead.
+   * thread sees the bucket before this method has recorded when it becomes full. Without the lock,
+   * a caller could get a "store full" error although a bucket is dead.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
@@ -88,7 +88,7 @@ final class TableCleaner {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller's decision is already made, and a later call can tidy this segment.
+        // Ignored: the caller's decision is made already, and a later call can tidy this segment.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -155,7 +155,7 @@ final class TableCleaner {
       }
       entry = segment.endEntry();
     }
-    // After the scan read a segment, another bucket of the segment may have died.
+    // A bucket may have become full after this method read the bucket's segment.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }

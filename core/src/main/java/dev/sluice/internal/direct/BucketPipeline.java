@@ -33,8 +33,7 @@ public interface BucketPipeline {
    * Without a call of {@code notBefore}, later decisions would use an older time, and could miss a
    * refilled token.
    *
-   * @param nowNanos the time that was read separately; a time before the pipeline's time changes
-   *     nothing
+   * @param nowNanos the time of that decision; ignored if it is before the pipeline's time
    */
   void notBefore(long nowNanos);
 
