@@ -223,7 +223,7 @@ final class Debts {
             });
   }
 
-  /** Returns the denied readings if the failure is the store's; rethrows any other failure. */
+  /** Returns the denied readings if the store failed; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {

@@ -253,8 +253,8 @@ public final class Decision {
 
   /**
    * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
-   * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
-   * decided another transaction, otherwise the store.
+   * For a batch, returns the failure rule that made the strictest decision; if the store made it, a
+   * failure rule that made any decision of the batch; if there is none, the store.
    *
    * @return the store, or the failure rule that decided in place of the store
    */
@@ -395,9 +395,9 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait
-   * ({@link LimitName#jitter}) is added to the time, different for each decision, so that clients
-   * do not all retry at once.
+   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A share of
+   * the wait ({@link LimitName#jitter}) is added to the time, different for each decision, so that
+   * clients do not all retry at once.
    *
    * @return the message; empty if the request was allowed, and for a refund
    */

@@ -212,7 +212,7 @@ public final class Lease implements AutoCloseable {
                   }));
     }
 
-    /** Drops held tokens; under a new quota, gives back the tokens that have not refilled. */
+    /** Stops holding tokens; if the quota changed, gives back those that have not refilled. */
     private void drop(
         BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
@@ -263,8 +263,8 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * The held tokens that one spend has taken. Token 0 is taken already; {@code next} is the next
-   * token's index.
+   * The tokens that one spend took from the store, and that this share holds. Token 0 is taken
+   * already; {@code next} is the next token's index.
    */
   private final class Held {
     private final String bucketKey;

@@ -154,7 +154,9 @@ public interface LimiterObserver {
   enum Ending {
     /** The wait ended because the tokens have refilled. */
     PASSED,
-    /** The caller was interrupted or cancelled, or timed out; its tokens are withdrawn. */
+    /**
+     * The caller was interrupted or cancelled, or timed out; its tokens are given back if possible.
+     */
     GIVEN_UP,
     /** The wait would have been too long; {@link #waits} was not called. */
     REFUSED

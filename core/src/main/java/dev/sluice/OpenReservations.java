@@ -424,9 +424,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. A withdrawal reverts a spend if the bucket still has
-   * the TAT that the spend left. If other spends have by chance left a TAT equal to that of the
-   * withdrawn spend, the withdrawal gives back the tokens of the other spends.
+   * Registers a charge that reverts a spend, before the charge is sent. The charge changes the
+   * bucket only if the bucket still has the TAT that the spend left. If other spends have by chance
+   * left the same TAT as the spend, the charge gives back the tokens of the other spends.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());

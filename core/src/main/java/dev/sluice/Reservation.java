@@ -75,7 +75,8 @@ import org.jspecify.annotations.Nullable;
  * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
  * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
  * bucket can be too full by the tokens of the open reservations. If another call gives tokens back
- * to the bucket while a reservation is made, the reservation can give back fewer tokens.
+ * to the bucket while a reservation is made, the reservation can give back fewer tokens than it
+ * took.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. If too many reservations are open, the limiter closes the oldest reservation, and calls
@@ -233,18 +234,18 @@ public final class Reservation implements AutoCloseable {
    * is denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
-   * tokens that have refilled since. If the true cost is higher, the difference is charged now, if
-   * the bucket has enough tokens. If the bucket has too few tokens, all its tokens are charged, and
-   * the rest becomes a debt if the limit {@linkplain Limits#debtOf declares} one. {@link
-   * Settlement.Part#cut} is the number of tokens that neither the bucket nor its debt can hold;
-   * these tokens are never charged. If the costs do not include a limit, the limit's estimate stays
-   * charged.
+   * tokens that have refilled since. If the true cost is higher than the reserved cost, the
+   * difference is charged now, if the bucket has enough tokens. If the bucket has too few tokens,
+   * all its tokens are charged, and the rest becomes a debt if the limit {@linkplain Limits#debtOf
+   * declares} one. {@link Settlement.Part#cut} is the number of tokens that neither the bucket nor
+   * its debt can hold; these tokens are never charged. If the costs do not include a limit, the
+   * limit's estimate stays charged.
    *
-   * <p>The buckets are not settled atomically. Buckets with a higher true cost are charged before
-   * other buckets get tokens back. While the store cannot be reached, the rest of the settlement
-   * {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays open for that
-   * time. Nothing is charged for an id to which no limit applies, or which a {@link FailureRule}
-   * allowed.
+   * <p>The buckets are not settled atomically. Buckets whose true cost exceeds the reserved cost
+   * are charged before other buckets get tokens back. While the store cannot be reached, the rest
+   * of the settlement {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation
+   * stays open for that time. Nothing is charged for an id to which no limit applies, or which a
+   * {@link FailureRule} allowed.
    *
    * @param costs the true costs
    * @return the result for each bucket

@@ -101,7 +101,9 @@ final class TrackedStore {
     }
   }
 
-  /** Returns the result of a chain over {@link #blockingCall}, or throws its failure. */
+  /**
+   * Returns the result of stages that {@link #blockingCall} has completed, or throws the failure.
+   */
   @CanIgnoreReturnValue
   static <T> T result(CompletionStage<T> done) {
     CompletableFuture<T> future = done.toCompletableFuture();
@@ -380,7 +382,7 @@ final class TrackedStore {
     }
   }
 
-  /** Sends withdrawals, and reports them to the observer as a refund. */
+  /** Sends charges that revert spends, and reports these charges to the observer as a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);

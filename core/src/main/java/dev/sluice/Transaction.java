@@ -222,8 +222,9 @@ public final class Transaction {
   /**
    * Returns a trial of this transaction, for a new limit whose denials are only counted. A trial
    * has its own bucket, so it takes no tokens from other transactions. Observers count trials
-   * separately. The limiter denies a trial like any other transaction; the caller must ignore the
-   * denial. Put trials into a batch of their own, since a denied trial denies its whole batch.
+   * separately from other transactions. The limiter denies a trial like any other transaction; the
+   * caller must ignore the denial. Put trials into a batch of their own, since a denied trial
+   * denies its whole batch.
    *
    * @return a new transaction
    */

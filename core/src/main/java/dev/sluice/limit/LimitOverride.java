@@ -116,9 +116,10 @@ public record LimitOverride(
 
   /**
    * Compares this override with an existing override of the same id, which this override would
-   * replace. Returns the change if this override has fewer quotas, or a quota that is {@linkplain
-   * Quota#isLowerThan lower} than the existing quota with the same period (lower than all existing
-   * quotas, if none has this period). An operator may have lowered the override by mistake.
+   * replace. Returns the change if this override has fewer quotas than the existing override, or a
+   * quota that is {@linkplain Quota#isLowerThan lower} than the existing quota with the same
+   * period. A quota with a new period counts as lower if it is lower than all existing quotas. An
+   * operator may have lowered the override by mistake.
    *
    * @param present the existing override
    * @return the change; null if the new override neither lowers nor removes a quota

@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  *       time.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Order on one bucket.</b> A refund that was sent first is applied before a reset or the
- *       forgiving of a debt. A withdrawal that was sent first is applied before a refund, a reset
- *       or the forgiving of a debt. A charge that failed can still be applied later.
+ *       forgiving of a debt. A charge that reverts a spend, and was sent first, is applied before a
+ *       refund, a reset or the forgiving of a debt. A charge that failed can still be applied
+ *       later.
  *   <li><b>Bounded.</b> Every call ends within the store's time-out, with a {@link Reading} of each
  *       bucket or with a {@link StoreException}. All charges through one {@link #forOneCall} view
  *       share one time-out. A bucket that is not full is never evicted silently.

@@ -191,7 +191,7 @@ final class Segment {
   }
 
   /**
-   * Empties the slots of dead buckets, and frees unneeded lines of slots if less than half of the
+   * Empties the slots of full buckets, and frees unneeded lines of slots if less than half of the
    * lines are needed.
    */
   void tidy(long fullNanos) {
@@ -206,7 +206,7 @@ final class Segment {
     }
   }
 
-  /** Empties the slots of dead buckets, and returns whether there were any dead buckets. */
+  /** Empties the slots of full buckets, and returns whether there were any full buckets. */
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlotArray {
 
-  /** Replaces the TAT of a locked slot. A real TAT, now + τ, is at most 2^64 − 2. */
+  /** Marks a locked slot; never a TAT, since the largest TAT, now + τ, is 2^64 − 2. */
   static final long LOCKED = -1L;
 
   /** An array without lines, in which no key is found and no slot can be claimed. */
@@ -221,8 +221,8 @@ final class SlotArray {
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. Tries to get
-   * the lock only a few times, since the caller holds the segment's lock.
+   * Locks a slot whose tag cannot change, or fails if another thread holds the slot's lock. Tries
+   * to get the lock only a few times, since the caller holds the segment's lock.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
@@ -482,9 +482,9 @@ final class SlotArray {
    * lower bound is never later than the first expiry. If the lower bound is earlier than the first
    * expiry, a caller may scan the buckets needlessly.
    *
-   * <p>A thread that scans the buckets to raise the lower bound first {@linkplain #startOver
-   * clears} the bound, and then reports the expiry of each bucket. The new lower bound therefore
-   * also covers each expiry that another thread reports during the scan.
+   * <p>To raise the lower bound, a thread {@linkplain #startOver clears} the bound, then scans the
+   * buckets, and reports the expiry of each bucket. The new lower bound therefore also covers each
+   * expiry that another thread reports during the scan.
    *
    * <p>Thread-safe and lock-free.
    */
