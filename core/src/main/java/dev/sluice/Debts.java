@@ -79,7 +79,8 @@ final class Debts {
   /**
    * Creates an empty memory of forgiven debts.
    *
-   * @param charging a function that sends the charges again after their debts were forgiven
+   * @param charging a function that sends the charges again after their buckets' debts were
+   *     forgiven
    * @param lowering a function that sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
    *     debt depth by no more than this difference is not a debt

@@ -216,8 +216,8 @@ public final class Decision {
     /** The store decided. */
     STORE,
     /**
-     * The store failed, and this process decided with its own share of the limit. For such a
-     * decision, the quota of the {@link #transaction} is the share of this process, not the whole
+     * The store failed, and this process decided with its own share of the limit. In a {@code
+     * LOCAL} decision, the quota of the {@link #transaction} is this process's share, not the whole
      * limit.
      */
     LOCAL,
@@ -395,8 +395,8 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A share of
-   * the wait ({@link LimitName#jitter}) is added to the time, different for each decision, so that
+   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A random
+   * share of the wait, up to {@link LimitName#jitter}, is added to the time for a retry, so that
    * clients do not all retry at once.
    *
    * @return the message; empty if the request was allowed, and for a refund

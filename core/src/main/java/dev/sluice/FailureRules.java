@@ -197,9 +197,8 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time that was passed to {@link #charges}. With a later time, a penalty
-     *     that prevented a spend may have ended, and the spend would be reported as allowed
-     *     although it was not made
+     * @param nowNanos the time that was passed to {@link #charges}: at a later time, a penalty may
+     *     have ended, and a spend that the penalty prevented would be reported as allowed
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();

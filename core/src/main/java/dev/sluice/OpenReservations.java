@@ -424,9 +424,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a charge that reverts a spend, before the charge is sent. The charge changes the
-   * bucket only if the bucket still has the TAT that the spend left. If other spends have by chance
-   * left the same TAT as the spend, the charge gives back the tokens of the other spends.
+   * Registers a charge that reverts a spend, before the charge is sent. A reverting charge changes
+   * the bucket only if the bucket still has the TAT that the reverted spend left. If other spends
+   * have by chance left that TAT, the reverting charge gives back the tokens of the other spends.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());

@@ -678,11 +678,11 @@ public final class Reservation implements AutoCloseable {
     static final Settlement NOTHING = new Settlement(false, false, List.of());
 
     /**
-     * Makes a settlement.
+     * Makes the result of a settlement.
      *
      * @param settled see above
      * @param waiting see above
-     * @param parts the parts; the list is copied
+     * @param parts the results for the buckets; the list is copied
      */
     public Settlement {
       parts = List.copyOf(parts);
@@ -729,7 +729,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Makes a receipt.
      *
-     * @param parts the parts; the list is copied
+     * @param parts the tokens of each transaction; the list is copied
      */
     public Receipt {
       parts = List.copyOf(parts);
@@ -875,12 +875,11 @@ public final class Reservation implements AutoCloseable {
    * can be given back.
    *
    * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. For a
-   * group with fewer than 20 settlements, the estimate is the mean cost of all calls. Before the
-   * first 20 settlements of all groups together, the estimate is the highest estimate. The mean of
-   * a group of calls is determined by the group's latest 1,000 settlements; older settlements have
-   * little weight. A settlement with more than ten times the highest estimate counts as ten times
-   * the highest estimate. This process keeps the means of the 1,000 most recently used groups of
-   * calls.
+   * group with fewer than 20 settlements, the estimate is the mean cost of all calls. Until the
+   * groups have 20 settlements in total, the estimate is the highest estimate. The mean of a group
+   * of calls is determined by the group's latest 1,000 settlements; older settlements have little
+   * weight. A settlement with more than ten times the highest estimate counts as ten times the
+   * highest estimate. This process keeps the means of the 1,000 most recently used groups of calls.
    *
    * <p>Thread-safe; never blocks for long.
    */

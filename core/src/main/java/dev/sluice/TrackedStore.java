@@ -73,7 +73,7 @@ final class TrackedStore {
 
   /**
    * Returns a view of the store for one operation that is allowed to block. Each charge is finished
-   * when the view's method returns. The whole chain of stages therefore runs on the caller's
+   * when the view's method returns. All stages that follow a charge therefore run on the caller's
    * thread, and {@link #result} need not wait.
    */
   BucketStore blockingCall() {

@@ -590,8 +590,8 @@ final class IdFormats {
   /**
    * The address ranges that IANA has reserved for special purposes, which no client on the Internet
    * can have. The reserved ranges contain no multicast addresses, as in Boulder. The resource file
-   * beside this class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses
-   * need no range here, since they are converted to IPv4 before the lookup.
+   * beside this class contains the ranges, their date and their source. No range is needed for
+   * IPv4-mapped IPv6 addresses, which are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 

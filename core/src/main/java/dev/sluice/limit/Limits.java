@@ -650,7 +650,7 @@ public final class Limits {
     }
 
     /**
-     * Returns the error message for limits that do not satisfy this requirement; names the remedy.
+     * Returns the error message for limits that do not satisfy this requirement, with the remedy.
      *
      * @return one line
      */

@@ -73,7 +73,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
    * is decided reports the tokens to the tracker {@code tentative}. If the batch is denied, the
-   * tracker computes the refunds of these tokens.
+   * tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #charge(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -87,7 +87,7 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
    * batch is decided reports the tokens to the tracker {@code tentative}. If the batch is denied,
-   * the tracker computes the refunds of these tokens.
+   * the tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #chargeAsync(List)}
    * @param tentative tracks tokens that are taken before the decision is known
@@ -99,8 +99,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns a view of this store for one operation of a limiter, which can need several charges.
-   * All charges through the view share one time-out, which starts now. A charge after the time-out
-   * fails at once and changes no bucket. Never blocks.
+   * All charges through the view share one time-out, which starts with the call of this method. A
+   * charge after the time-out fails at once and changes no bucket. Never blocks.
    *
    * @return the view, which need not be closed; this store itself if the store has no time-out
    */
@@ -141,7 +141,7 @@ public interface BucketStore extends AutoCloseable {
    * exceeds now + τ by at most the clock difference is not a debt, since a server with a fast clock
    * may have set the TAT.
    *
-   * @return nanoseconds; 0 if one clock decides
+   * @return the difference in nanoseconds; 0 if only one clock decides
    */
   default long clockSkewNanos() {
     return 0;
@@ -150,7 +150,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if the store is closed or its time unknown
+   * @return the time in nanoseconds since the Unix epoch; empty if the store is closed or its time
+   *     is unknown
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();

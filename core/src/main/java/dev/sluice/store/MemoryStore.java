@@ -146,8 +146,8 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
      * for the time {@code step}, since the bucket's TAT may be in the future again after a step
-     * back. Because the store keeps full buckets for this time, decisions depend only on the
-     * charges and their times. A charge fails if the clock has stepped back by more than {@code
+     * back. With full buckets kept, decisions depend only on the charges and their times, not on
+     * when a bucket was removed. A charge fails if the clock has stepped back by more than {@code
      * step}.
      *
      * <p>{@code stepsBackUpTo} is meant for replays of recorded traffic. By default, full buckets

@@ -414,8 +414,8 @@ final class SlotArray {
    * Returns the key's hash (place and tag) and the TAT of each live bucket.
    *
    * @param firstEntry the first directory entry of the segment
-   * @return place, tag and TAT of each bucket, one after the other; null if another thread holds a
-   *     slot's lock
+   * @return the place, tag and TAT of each bucket, one after the other; null if another thread
+   *     holds a slot's lock
    */
   long @Nullable [] live(int firstEntry, long nowNanos) {
     long[] live = new long[3 * tagged];

@@ -35,9 +35,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>The number of processes is the largest number that {@link #look} found in the ten minutes
  * before its last success. While the store is unreachable, the known number of processes does not
- * change. In the 30 s after an outage of the store, the known number does not fall, since other
- * processes may not be on the list again yet. A new process knows the number of processes only
- * after the second success of {@code look}.
+ * change. In the 30 s after an outage of the store, the known number of processes does not fall,
+ * since other processes may not be on the list again yet. A new process knows the number of
+ * processes only after the second success of {@code look}.
  *
  * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
  * round trip; the other methods do not block.
@@ -167,8 +167,8 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns the largest number of processes that was found on the list in the last ten minutes.
-   * This number can be below {@link #size}; 0 until the processes have been counted.
+   * Returns the largest number of processes found on the list in the last ten minutes, which can be
+   * below {@link #size}; 0 until the processes have been counted.
    */
   public int seen() {
     return most;

@@ -33,7 +33,8 @@ public interface BucketPipeline {
    * Without a call of {@code notBefore}, later decisions would use an older time, and could miss a
    * refilled token.
    *
-   * @param nowNanos the time of that decision; ignored if it is before the pipeline's time
+   * @param nowNanos the time of the decision that read the clock separately; ignored if earlier
+   *     than the pipeline's time
    */
   void notBefore(long nowNanos);
 
