@@ -64,7 +64,7 @@ final class Debts {
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** The instant before which a scan of the full memory finds no debt that can be removed. */
+  /** The instant before which a scan of all remembered debts finds no debt that can be removed. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
   /** The store's time at the last forgiven debt or scan; an earlier time reveals a clock step. */

@@ -110,9 +110,9 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on a limit with several quotas: the strictest decision. If several
-   * decisions are equally strict, returns the decision on the longest period. A refund is allowed
-   * if any of the buckets took tokens back.
+   * Returns the decision on a limit with several quotas: the strictest of the decisions on the
+   * quotas. If several decisions are equally strict, returns the decision on the longest period. A
+   * refund is allowed if any of the buckets took tokens back.
    *
    * @param each the decision on each quota, the longest period first
    */
@@ -145,7 +145,7 @@ public final class Decision {
    * strict, returns the last one, as Boulder does. If {@code counting} is empty, the batch is
    * allowed, even if it is a refund.
    *
-   * @param counting the decisions of which the strictest is chosen
+   * @param counting the decisions from which the strictest is chosen
    */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = null;
@@ -371,8 +371,8 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on each quota of a limit with several quotas. This decision is equal to
-   * the strictest decision on a quota.
+   * Returns the decision on each quota of a limit with several quotas. This decision equals the
+   * strictest of the decisions on the quotas.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */

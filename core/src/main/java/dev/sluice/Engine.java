@@ -516,7 +516,7 @@ final class Engine {
     return store;
   }
 
-  /** Returns how many callers wait for the store and the failure rules, counted once per bucket. */
+  /** Returns how many callers wait for tokens, counting a caller once per bucket. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }

@@ -300,7 +300,7 @@ public final class Lease implements AutoCloseable {
       return true;
     }
 
-    /** Hands out the first token that has not begun to refill. */
+    /** Hands out the first held token that has not begun to refill in the bucket. */
     boolean take(long tickerNanos) {
       long nowNanos = tickerNanos + storeMinusTicker;
       while (true) {

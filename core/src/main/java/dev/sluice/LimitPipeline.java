@@ -112,7 +112,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // Compares references: an equal quota in another object only costs a second computation.
+  // Compares references: an equal quota in another object only causes a second computation.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;

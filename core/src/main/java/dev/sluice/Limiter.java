@@ -82,8 +82,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns a limiter without named limits. Callers supply the quotas by {@link
-   * Transaction#of(LimitName, Quota, String)} or {@link #limit(LimitName, Quota, Quota...)}.
+   * Returns a limiter without a catalogue of limits. Callers of the limiter supply the quotas by
+   * {@link Transaction#of(LimitName, Quota, String)} or {@link #limit(LimitName, Quota, Quota...)}.
    *
    * @param store the store that holds the buckets; the limiter does not close it
    * @return the limiter
@@ -559,8 +559,8 @@ public final class Limiter {
 
   /**
    * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
-   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps this quota until it is
-   * closed. To change the quota, close the lease and take a new lease.
+   * {@link Transaction#of(LimitName, Quota, String)}. To change the quota of a lease, close the
+   * lease and take a new lease.
    *
    * @param limit the limit's name
    * @param quota the rate and burst
@@ -662,7 +662,7 @@ public final class Limiter {
      * Sets the observer. The observer's first exception is logged; none of its exceptions reaches a
      * caller.
      *
-     * @param newObserver counts and times the operations of the limiter
+     * @param newObserver the observer, which counts and times the operations of the limiter
      * @return this builder
      */
     @CanIgnoreReturnValue

@@ -99,7 +99,8 @@ final class OpenReservations {
    * @param time a clock of this process, with any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
-   * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
+   * @param onSettledEarly a function that receives the exceeded bound for each reservation that is
+   *     closed early
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {

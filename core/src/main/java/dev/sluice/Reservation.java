@@ -264,7 +264,7 @@ public final class Reservation implements AutoCloseable {
    * Replaces the reserved costs with the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
-   * @return the result; fails where {@link #settle(Costs)} would throw
+   * @return the stage with the result; the stage fails where {@link #settle(Costs)} would throw
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
@@ -692,9 +692,9 @@ public final class Reservation implements AutoCloseable {
      * The effect of a settlement on one bucket; all numbers are tokens.
      *
      * @param transaction the reserved transaction
-     * @param charged the total charge of the call, including the kept tokens of the reservation.
-     *     The charge is the true cost minus {@code cut}, or more if unused tokens refilled before
-     *     they could be given back
+     * @param charged the total charge of the call, including the reserved tokens that were not
+     *     given back. The charge is the true cost minus {@code cut}, or more if unused tokens
+     *     refilled before they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
      * @param owed the present debt of the bucket from all spends, rounded up
      * @param cut the tokens of the true cost that neither the bucket nor its debt could hold, and
@@ -878,8 +878,8 @@ public final class Reservation implements AutoCloseable {
    * group with fewer than 20 settlements, the estimate is the mean cost of all calls. Until the
    * groups have 20 settlements in total, the estimate is the highest estimate. The mean of a group
    * of calls is determined by the group's latest 1,000 settlements; older settlements have little
-   * weight. A settlement with more than ten times the highest estimate counts as ten times the
-   * highest estimate. This process keeps the means of the 1,000 most recently used groups of calls.
+   * weight. A true cost of more than ten times the highest estimate counts as ten times the highest
+   * estimate. This process keeps the means of the 1,000 most recently used groups of calls.
    *
    * <p>Thread-safe; never blocks for long.
    */

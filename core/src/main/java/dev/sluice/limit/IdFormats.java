@@ -29,8 +29,8 @@ final class IdFormats {
   private IdFormats() {}
 
   /**
-   * The format of any text without control characters, which is not changed. Half of a surrogate
-   * pair is rejected, since UTF-8 cannot encode it.
+   * The format of any text without control characters; the format changes no text. Half of a
+   * surrogate pair is rejected, since UTF-8 cannot encode it.
    */
   static final class StringFormat implements IdFormat {
 

@@ -663,13 +663,13 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. If a requirement has the
-       * policy REFUSE, the process does not start without the default, and a reload without the
-       * default is rejected.
+       * A request that needs the missing default is refused with a {@link MissingDefaultException}.
+       * If a requirement has the policy REFUSE, the process does not start without the default, and
+       * a reload without the default is rejected.
        */
       REFUSE,
 
-      /** A warning is logged once; the limit allows all requests. */
+      /** The missing default is logged once as a warning, and the limit allows all requests. */
       WARN,
 
       /** The limit allows all requests. */

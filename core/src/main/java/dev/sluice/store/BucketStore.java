@@ -76,7 +76,7 @@ public interface BucketStore extends AutoCloseable {
    * tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #charge(List)}
-   * @param tentative tracks tokens that are taken before the decision is known
+   * @param tentative the tracker of tokens that are taken before the decision is known
    * @return see {@link #charge(List)}
    * @throws StoreException if the store could not decide
    */
@@ -90,7 +90,7 @@ public interface BucketStore extends AutoCloseable {
    * the tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #chargeAsync(List)}
-   * @param tentative tracks tokens that are taken before the decision is known
+   * @param tentative the tracker of tokens that are taken before the decision is known
    * @return see {@link #chargeAsync(List)}
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {

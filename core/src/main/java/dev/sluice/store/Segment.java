@@ -266,7 +266,8 @@ final class Segment {
   /**
    * Locks all slots, and unlocks them if {@code replacing} returns false or throws.
    *
-   * @param replacing receives the TATs of the slots; returns false if it has not replaced the slots
+   * @param replacing a function that receives the slots' TATs, and returns false if it keeps the
+   *     slots
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
     SlotArray old = lines;
