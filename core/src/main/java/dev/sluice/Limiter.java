@@ -257,10 +257,11 @@ public final class Limiter {
    * number of tokens spent.
    *
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
-   * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
-   * than requested, the limiter calls the store twice, or up to eight times if other callers spend
-   * from the same buckets at the same time; the eighth call requests one token. All store calls of
-   * one operation share one time-out.
+   * quotas, the call takes the same number of tokens from each bucket of the id, at most the number
+   * in the bucket with the fewest tokens. If fewer tokens are left than requested, a limit with
+   * several quotas needs two calls of the store, or up to eight calls if other callers spend from
+   * the same buckets at the same time; the eighth call requests one token. All store calls of one
+   * operation share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address

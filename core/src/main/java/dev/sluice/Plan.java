@@ -195,9 +195,9 @@ record Plan(
 
   /**
    * Returns the plan for the next try of a spend-up-to on a limit with several quotas. No store
-   * operation spends all tokens that several buckets have. Each try of a spend-up-to on several
-   * buckets is therefore an atomic spend of a fixed number of tokens; a denied try returns the
-   * number of tokens in each bucket.
+   * operation spends as many tokens as are left in the emptiest of several buckets. Each try of a
+   * spend-up-to on several buckets is therefore an atomic spend of a fixed number of tokens; a
+   * denied try returns the number of tokens in each bucket.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final

@@ -53,7 +53,7 @@ public record LimitOverride(
   }
 
   /**
-   * Makes an override with one quota, which has no author and never ends.
+   * Makes an override that has one quota, no author and no end.
    *
    * @param name the limit's name
    * @param id the id in canonical form, in the limit's format for override ids

@@ -617,7 +617,8 @@ public final class Limits {
 
     /**
      * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
-     * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
+     * disabled. A limiter refuses requests for the id unless the limiter's builder allows missing
+     * defaults.
      *
      * @return true if the constant is {@link #NO_DEFAULT} or {@link #NOT_CONFIGURED}
      */
