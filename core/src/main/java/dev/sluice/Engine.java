@@ -497,7 +497,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports to the observer that the limiter denied a caller who allowed a wait. */
+  /** Reports to the observer that the limiter denied a caller who was willing to wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
