@@ -56,12 +56,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For a limit with several quotas, a lease spends one token at a time, so it has no benefit.
  *
- * <p>A lease never grants more than the limit allows. A lease can deny a thread while tokens are
- * held for other threads: a lease has fewer than four shares per processor, and each share holds up
- * to {@code tokens} tokens for some of the threads. Observers see one spend each time that the
- * lease takes tokens from the store. When the limits are replaced, tokens that the lease holds stay
- * valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are given
- * back.
+ * <p>A lease never grants more than the limit allows. A lease can deny a thread while the lease
+ * holds tokens for other threads. A lease has fewer than four shares per processor; each share
+ * holds up to {@code tokens} tokens for some of the threads. Observers see one spend each time that
+ * the lease takes tokens from the store. When the limits are replaced, tokens that the lease holds
+ * stay valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are
+ * given back.
  *
  * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens; {@link #close}
  * blocks like a refund.

@@ -47,8 +47,8 @@ final class TableCleaner {
 
   /**
    * Returns an instant: buckets that were full at this instant can be removed now. The returned
-   * instant never decreases, even if the clock steps back. Otherwise the random hash key would
-   * influence which charges are refused because the table is full.
+   * instant never decreases, even if the clock steps back. If the returned instant decreased, the
+   * random hash key would influence which charges are refused because the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
