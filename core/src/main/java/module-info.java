@@ -4,7 +4,7 @@
  *
  * <p>Needs only the JDK at run time; the two annotation libraries are needed only by compilers.
  */
-// Suppresses a warning: the modules that get internal packages are built after this module.
+// Suppresses a warning that the modules after "to" are unknown: they are built after this module.
 @SuppressWarnings("module")
 module dev.sluice {
   requires static transitive com.google.errorprone.annotations;

@@ -18,7 +18,7 @@ record Answer(
 
   private static final long DEGRADED_RETRY_NANOS = 1_000_000_000;
 
-  /** The answer if no limit applies to the id, or if nothing had to be checked. */
+  /** The answer if no limit applies to the id, or if no transaction had to be checked. */
   static final Answer UNLIMITED = new Answer(true, Long.MAX_VALUE, 0, 0, 0);
 
   /** The answer to a refund if no limit applies to the id, so that the id has no bucket. */

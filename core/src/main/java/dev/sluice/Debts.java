@@ -55,7 +55,7 @@ final class Debts {
     long depthNanos(int charge);
   }
 
-  /** The debt depths for charges whose buckets' debts must not be forgiven, such as a batch. */
+  /** The debt depths for charges that must not forgive a debt, such as the charges of a batch. */
   static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
   private static final int MOST = 65_536;
@@ -64,7 +64,7 @@ final class Debts {
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** The instant before which a scan of the full memory finds no debt that can be removed. */
+  /** The instant before which a scan of all remembered debts finds no debt that can be removed. */
   private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
 
   /** The store's time at the last forgiven debt or scan; an earlier time reveals a clock step. */
@@ -79,7 +79,8 @@ final class Debts {
   /**
    * Creates an empty memory of forgiven debts.
    *
-   * @param charging a function that sends the charges again after their debts were forgiven
+   * @param charging a function that sends the charges again after their buckets' debts were
+   *     forgiven
    * @param lowering a function that sends the charge that forgives a debt
    * @param skewNanos how far clients' clocks can differ, in nanoseconds; a TAT that exceeds the
    *     debt depth by no more than this difference is not a debt
@@ -120,7 +121,7 @@ final class Debts {
   /**
    * Returns the final readings of a call. For a spend from a bucket in debt, forgives the debt and
    * charges the spend. A check returns the reading that a spend would see after the debt was
-   * forgiven. If forgiving fails, the call stays denied.
+   * forgiven. If the debt cannot be forgiven, the call stays denied.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -223,7 +224,7 @@ final class Debts {
             });
   }
 
-  /** Returns the denied readings if the failure is the store's; rethrows any other failure. */
+  /** Returns the denied readings if the store failed; rethrows any other failure. */
   private static List<Reading> unforgiven(List<Reading> found, Throwable failure) {
     Throwable cause = Stages.cause(failure);
     if (cause instanceof StoreException) {
@@ -277,8 +278,8 @@ final class Debts {
           return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
         });
     if (may[0]) {
-      // endsAt() follows the insertion, so that a concurrent scan that misses the entry cannot
-      // overwrite its end.
+      // endsAt() is called after the entry was inserted: a concurrent scan that misses the entry
+      // can then not overwrite the time that endsAt() sets.
       endsAt(endNanos);
       latestNanos.accumulateAndGet(nowNanos, Math::max);
     }
@@ -292,9 +293,10 @@ final class Debts {
 
   /**
    * Returns whether a bucket whose debt was forgiven must still wait before a further debt is
-   * forgiven. A wait that would last for more than two debt depths from now is ignored: the clock
-   * has stepped back, and the bucket would wait as long as the clock's step. The bound is two debt
-   * depths, not one, because concurrent calls can be processed out of order.
+   * forgiven. A wait that would end more than two debt depths from now is ignored: the clock must
+   * have stepped back, and the wait would be as long as the step. Only waits of more than two debt
+   * depths are ignored, not of more than one, because concurrent calls can be processed out of
+   * order.
    */
   private static boolean isOpen(long endNanos, long offsetNanos, long nowNanos) {
     return Long.compareUnsigned(endNanos, nowNanos) > 0

@@ -16,10 +16,10 @@ import org.jspecify.annotations.Nullable;
 /**
  * The result of a transaction: whether it was allowed, the tokens left, and the time to wait.
  *
- * <p>The decision of a batch is its strictest decision. A denial is stricter than an allowance. Of
- * two denials (or allowances), the one with the longer {@link #retryIn} is stricter; if the waits
- * are equal, the one with fewer {@link #remaining} tokens. {@link #parts} returns the decision of
- * each transaction.
+ * <p>The decision of a batch is its strictest decision. A denial is stricter than an allowed
+ * decision. Of two denials, or two allowed decisions, the decision with the longer {@link #retryIn}
+ * is stricter; if the waits are equal, the decision with fewer {@link #remaining} tokens. {@link
+ * #parts} returns the decision of each transaction.
  *
  * <p>Immutable and thread-safe. Callers must check {@link #allowed}: a denial that the caller
  * ignores limits nothing.
@@ -42,7 +42,7 @@ public final class Decision {
   /**
    * Creates a decision.
    *
-   * @param transaction the transaction, null for a batch in which nothing was checked
+   * @param transaction the transaction, null for a batch in which no transaction was checked
    * @param decidedBy the store, or the failure rule that decided in place of the store
    * @param parts the decisions of a batch, empty for a single transaction
    * @param penalty the penalty in force on the bucket, null if there is none
@@ -110,9 +110,9 @@ public final class Decision {
   }
 
   /**
-   * Returns the decision on a limit with several quotas: the strictest decision. If several
-   * decisions are equally strict, returns the decision on the longest period. A refund is allowed
-   * if any of the buckets took tokens back.
+   * Returns the decision on a limit with several quotas: the strictest of the decisions on the
+   * quotas. If several decisions are equally strict, returns the decision on the longest period. A
+   * refund is allowed if any of the buckets took tokens back.
    *
    * @param each the decision on each quota, the longest period first
    */
@@ -145,7 +145,7 @@ public final class Decision {
    * strict, returns the last one, as Boulder does. If {@code counting} is empty, the batch is
    * allowed, even if it is a refund.
    *
-   * @param counting the decisions of which the strictest is chosen
+   * @param counting the decisions from which the strictest is chosen
    */
   static Decision ofBatch(List<Decision> counting, List<Decision> parts) {
     Decision strictest = null;
@@ -203,7 +203,7 @@ public final class Decision {
    * {@link #transaction} returns the reason: the limit is declared unlimited, or its default is
    * missing.
    *
-   * @return false if nothing limits the id, or if nothing in the batch had to be checked
+   * @return false if nothing limits the id, or if no transaction of the batch had to be checked
    */
   public boolean limited() {
     return transaction != null
@@ -216,8 +216,9 @@ public final class Decision {
     /** The store decided. */
     STORE,
     /**
-     * The store failed, and this process decided with its own share of the limit. The quota of the
-     * {@link #transaction} is the share of this process, not the whole limit.
+     * The store failed, and this process decided with its own share of the limit. In a {@code
+     * LOCAL} decision, the quota of the {@link #transaction} is this process's share, not the whole
+     * limit.
      */
     LOCAL,
     /**
@@ -252,8 +253,8 @@ public final class Decision {
 
   /**
    * Returns whether the store decided, or which {@link FailureRule} decided in place of the store.
-   * For a batch, returns the rule that decided the strictest transaction, otherwise a rule that
-   * decided another transaction, otherwise the store.
+   * For a batch, returns the failure rule that made the strictest decision; if the store made it, a
+   * failure rule that made any decision of the batch; if there is none, the store.
    *
    * @return the store, or the failure rule that decided in place of the store
    */
@@ -304,7 +305,7 @@ public final class Decision {
    * Returns how many tokens a spend took: its cost, or for {@link Limiter#spendUpTo} the tokens
    * that the bucket had. For a batch, returns the tokens that the strictest transaction took.
    *
-   * @return the number of tokens; 0 for a check, a refund, a denial and in a denied batch
+   * @return the number of tokens taken; 0 for a check, a refund, a denial and in a denied batch
    */
   public long taken() {
     return spends
@@ -363,15 +364,15 @@ public final class Decision {
   /**
    * Returns the transaction of this decision; for a batch the one with the strictest decision.
    *
-   * @return the transaction, null for a batch in which nothing was checked
+   * @return the transaction, null for a batch in which no transaction was checked
    */
   public @Nullable Transaction transaction() {
     return transaction;
   }
 
   /**
-   * Returns the decision on each quota of a limit with several quotas. This decision is equal to
-   * the strictest decision on a quota.
+   * Returns the decision on each quota of a limit with several quotas. This decision equals the
+   * strictest of the decisions on the quotas.
    *
    * @return the decisions, the longest period first; empty for a limit with one quota
    */
@@ -394,11 +395,11 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time is rounded up to a whole second, so it is never too early. A share of the wait
-   * ({@link LimitName#jitter}) is added to the time, different for each decision, so that clients
-   * do not all retry at once.
+   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A random
+   * share of the wait, up to {@link LimitName#jitter}, is added to the time for a retry, so that
+   * clients do not all retry at once.
    *
-   * @return the message; empty for an allowance and for a refund
+   * @return the message; empty if the request was allowed, and for a refund
    */
   public String message() {
     Quota quota = transaction == null ? null : transaction.quota();
@@ -467,7 +468,7 @@ public final class Decision {
   }
 
   /**
-   * Returns this decision if it is an allowance, and throws an exception if it is a denial.
+   * Returns this decision if the request was allowed, and throws an exception if it was denied.
    *
    * @return this decision
    * @throws DeniedException if this decision is a denial

@@ -194,9 +194,9 @@ final class EffectiveQuota {
   /**
    * Returns the key of the bucket. If there are several quotas, the key for the quota with the
    * longest period is the same as for a single quota, so that a limit keeps its buckets when quotas
-   * with shorter periods are added. The key for a quota with a shorter period contains this period.
-   * Bucket keys do not contain a quota's index, since adding a quota to a limit can change the
-   * index.
+   * with shorter periods are added. Unless a quota has the longest period, its bucket's key
+   * contains its period. Bucket keys do not contain a quota's index, since adding a quota to a
+   * limit can change the index.
    */
   String bucketKey(String canonicalId) {
     String key = name.bucketKey(canonicalId);

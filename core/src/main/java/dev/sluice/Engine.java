@@ -420,7 +420,7 @@ final class Engine {
     return new Reservation(store, t -> Present.of(limits.get(), t), decision, List.of());
   }
 
-  /** Returns a reservation made by the failure rules; its tokens are in the store of the rules. */
+  /** Returns a reservation made by the failure rules, with tokens from the rules' own store. */
   private Reservation degraded(Plan plan, StoreException e, long start) {
     return onFailure
         .now()
@@ -497,7 +497,7 @@ final class Engine {
                             .acquire(plan, storeException(failure), verdict, observer)));
   }
 
-  /** Reports to the observer that the limiter denied a caller who allowed a wait. */
+  /** Reports to the observer that the limiter denied a caller who was willing to wait. */
   private List<Decision> refused(Plan plan, Duration maxWait, List<Decision> decisions) {
     if (observer != NOBODY && !maxWait.isZero() && plan.strictest(decisions).denied()) {
       plan.denying(decisions).forEach(limit -> observer.waited(limit, Ending.REFUSED, 0));
@@ -516,7 +516,7 @@ final class Engine {
     return store;
   }
 
-  /** Returns how many callers wait for the store and the failure rules, counted once per bucket. */
+  /** Returns how many callers wait for tokens, counting a caller once per bucket. */
   int waiting() {
     return store.waitQueues().size() + onFailure.waiting();
   }

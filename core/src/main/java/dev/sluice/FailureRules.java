@@ -197,8 +197,8 @@ final class FailureRules {
     /**
      * Returns the decisions.
      *
-     * @param nowNanos the time passed to {@link #charges}. At a later time, a penalty may have
-     *     ended, and a spend that was not made would be reported as allowed
+     * @param nowNanos the time that was passed to {@link #charges}: at a later time, a penalty may
+     *     have ended, and a spend that the penalty prevented would be reported as allowed
      */
     private List<Decision> decisions(Plan plan, List<Reading> readings, long nowNanos) {
       List<Decision> decisions = new ArrayList<>();

@@ -56,12 +56,12 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For a limit with several quotas, a lease spends one token at a time, so it has no benefit.
  *
- * <p>A lease never grants more than the limit allows. A lease can deny a thread while tokens are
- * held for other threads: a lease has fewer than four shares per processor, and each share holds up
- * to {@code tokens} tokens for some of the threads. Observers see one spend each time that the
- * lease takes tokens from the store. When the limits are replaced, tokens that the lease holds stay
- * valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are given
- * back.
+ * <p>A lease never grants more than the limit allows. A lease can deny a thread while the lease
+ * holds tokens for other threads. A lease has fewer than four shares per processor; each share
+ * holds up to {@code tokens} tokens for some of the threads. Observers see one spend each time that
+ * the lease takes tokens from the store. When the limits are replaced, tokens that the lease holds
+ * stay valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are
+ * given back.
  *
  * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens; {@link #close}
  * blocks like a refund.
@@ -153,7 +153,7 @@ public final class Lease implements AutoCloseable {
         }
         boolean sameQuota = last != null && last.moveTo(now, one);
         if (last != null && sameQuota && last.take(ticker.getAsLong())) {
-          // No new charge: another thread took new tokens, or the new limits have the same quota.
+          // No charge is needed: another thread took tokens, or the new limits have the same quota.
           return true;
         }
         drop(call, last, sameQuota, quota);
@@ -212,7 +212,7 @@ public final class Lease implements AutoCloseable {
                   }));
     }
 
-    /** Drops held tokens; under a new quota, gives back the tokens that have not refilled. */
+    /** Stops holding tokens; if the quota changed, gives back those that have not refilled. */
     private void drop(
         BucketStore call, @Nullable Held last, boolean sameQuota, @Nullable Quota quota) {
       held = null;
@@ -228,7 +228,8 @@ public final class Lease implements AutoCloseable {
         try {
           TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         } catch (StoreException e) {
-          // The refund's tokens stay spent; the next spend reports a store that is still down.
+          // The refund failed, so its tokens stay spent; a later spend reports a store that is
+          // down.
         }
       }
     }
@@ -262,15 +263,15 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * The held tokens that one spend has taken. Token 0 is taken already; {@code next} is the next
-   * token's index.
+   * The tokens that one spend took from the store, and that this share holds. Token 0 is taken
+   * already; {@code next} is the next token's index.
    */
   private final class Held {
     private final String bucketKey;
     private final Quota quota;
     private final Stretch stretch;
     private final int count;
-    // The store's time minus the ticker; never too small, since the ticker was read first.
+    // The store's time minus this process's time, which was read first: so never too small.
     private final long storeMinusTicker;
     private final AtomicInteger next = new AtomicInteger(1);
     private volatile Limits limits; // the last limits known to have this quota for the bucket
@@ -299,7 +300,7 @@ public final class Lease implements AutoCloseable {
       return true;
     }
 
-    /** Hands out the first token that has not begun to refill. */
+    /** Hands out the first held token that has not begun to refill in the bucket. */
     boolean take(long tickerNanos) {
       long nowNanos = tickerNanos + storeMinusTicker;
       while (true) {

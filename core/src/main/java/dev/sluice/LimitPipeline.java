@@ -112,7 +112,7 @@ final class LimitPipeline implements SpendPipeline, ReadingMapper<Boolean>, Limi
     return Objects.requireNonNull(now);
   }
 
-  // Compares references: for an equal quota in another object, the effect is only computed again.
+  // Compares references: an equal quota in another object only causes a second computation.
   @SuppressWarnings("ReferenceEquality")
   private Effect effect(Quota quota, long cost) {
     Effect effect = lastEffect;

@@ -38,13 +38,13 @@ import java.util.function.LongSupplier;
  * limit's burst. The caller can supply the quota of a transaction ({@link Transaction#of(LimitName,
  * Quota, String)}); a batch can contain transactions with and without such a quota.
  *
- * <p>Thread-safe. A call blocks while the store decides. A memory store decides at once; a store on
- * a server needs one round trip, and fails after its time-out. The methods of {@link #async} never
- * block. Every operation throws an {@link InvalidRequestException} for an invalid name, id, cost or
- * batch. For an id that has neither a default nor an override, every operation throws a {@link
- * MissingDefaultException}, unless {@link Builder#missingDefault} allows requests without a quota.
- * Every operation throws a {@link StoreException} if the store could not decide and no {@link
- * FailureRule} decides instead.
+ * <p>Thread-safe. Each operation blocks while the store decides. A memory store decides at once; a
+ * store on a server needs one round trip, and fails after its time-out. The methods of {@link
+ * #async} never block. Every operation throws an {@link InvalidRequestException} for an invalid
+ * name, id, cost or batch. For an id that has neither a default nor an override, every operation
+ * throws a {@link MissingDefaultException}, unless {@link Builder#missingDefault} allows requests
+ * without a quota. Every operation throws a {@link StoreException} if the store could not decide
+ * and no {@link FailureRule} decides instead.
  */
 public final class Limiter {
 
@@ -82,8 +82,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns a limiter without named limits. Callers supply the quotas by {@link
-   * Transaction#of(LimitName, Quota, String)} or {@link #limit(LimitName, Quota, Quota...)}.
+   * Returns a limiter without a catalogue of limits. Callers of the limiter supply the quotas by
+   * {@link Transaction#of(LimitName, Quota, String)} or {@link #limit(LimitName, Quota, Quota...)}.
    *
    * @param store the store that holds the buckets; the limiter does not close it
    * @return the limiter
@@ -115,8 +115,8 @@ public final class Limiter {
   }
 
   /**
-   * Returns one limit as an object that the caller can keep. The limit looks up its name and quota
-   * once, and again after each replacement of the limits.
+   * Returns one limit as an object that the caller can keep. The returned object looks up the
+   * limit's name and quota in the limits once, and again after each replacement of the limits.
    *
    * @param limit the limit's name
    * @return a view of this limiter
@@ -257,10 +257,11 @@ public final class Limiter {
    * number of tokens spent.
    *
    * <p>After a denial, {@link Decision#retryIn} is the wait for one token. For a limit with several
-   * quotas, the call spends the tokens that all buckets of the id have. If fewer tokens are left
-   * than requested, the limiter calls the store twice, or up to eight times if other callers spend
-   * from the same buckets at the same time; the eighth call requests one token. All store calls of
-   * one operation share one time-out.
+   * quotas, the call takes the same number of tokens from each bucket of the id, at most the number
+   * in the bucket with the fewest tokens. If fewer tokens are left than requested, a limit with
+   * several quotas needs two calls of the store, or up to eight calls if other callers spend from
+   * the same buckets at the same time; the eighth call requests one token. All store calls of one
+   * operation share one time-out.
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
@@ -465,10 +466,10 @@ public final class Limiter {
    * until these tokens have refilled.
    *
    * <p>The store decides in one round trip. If the tokens will have refilled within {@code
-   * maxWait}, the store takes them now. The length of the wait is therefore known at the start, and
-   * callers that come later, in any process, wait behind this caller. If the tokens refill only
-   * after {@code maxWait}, the transaction is denied at once, takes no tokens, and {@link
-   * Decision#retryIn} is the necessary wait.
+   * maxWait}, the store takes them now. The length of the wait is therefore known at its start, and
+   * later callers, in any process, get their tokens after the caller that waits. If the tokens
+   * refill only after {@code maxWait}, the transaction is denied at once, takes no tokens, and
+   * {@link Decision#retryIn} is the necessary wait.
    *
    * <ul>
    *   <li>{@code maxWait} counts from the store's decision; the round trip and the thread scheduler
@@ -559,8 +560,8 @@ public final class Limiter {
 
   /**
    * Returns a lease on the tokens of one hot bucket, with a quota supplied by the caller; see
-   * {@link Transaction#of(LimitName, Quota, String)}. The lease keeps the supplied quota. To change
-   * the quota, close the lease and take a new lease.
+   * {@link Transaction#of(LimitName, Quota, String)}. To change the quota of a lease, close the
+   * lease and take a new lease.
    *
    * @param limit the limit's name
    * @param quota the rate and burst
@@ -662,7 +663,7 @@ public final class Limiter {
      * Sets the observer. The observer's first exception is logged; none of its exceptions reaches a
      * caller.
      *
-     * @param newObserver counts and times the operations of the limiter
+     * @param newObserver the observer, which counts and times the operations of the limiter
      * @return this builder
      */
     @CanIgnoreReturnValue
@@ -674,7 +675,7 @@ public final class Limiter {
     /**
      * Sets the clock of this process. The limiter uses this clock where it decides without the
      * store, for {@link FailureRule#local}, the tokens of a {@link Lease}, the time for which a
-     * {@link Reservation} is kept, and the waits of callers. The default is {@link
+     * {@link Reservation} is kept, and the waits of callers. The default clock is {@link
      * TimeSource#system}. Stores have their own clocks.
      *
      * @param newTime the clock, which must never jump

@@ -53,8 +53,8 @@ public interface LimiterObserver {
 
   /**
    * Called for each open reservation that the limiter closes because too many reservations are
-   * open, usually because the application never closes its reservations. The tokens of the
-   * reservation stay spent.
+   * open, usually because the application never closes its reservations. The tokens of a
+   * reservation that the limiter closes stay spent.
    *
    * @param most the exceeded bound on open reservations, in total or per bucket
    */
@@ -131,7 +131,8 @@ public interface LimiterObserver {
     boolean allowed(int index);
 
     /**
-     * Returns whether a spend took tokens from a full bucket, which the store had to create.
+     * Returns whether a spend took tokens from a full bucket, so that the store had to create an
+     * entry for the bucket.
      *
      * @param index the index of the spend in the series, from 0
      * @return true if the bucket is known to have been full; the default implementation always
@@ -154,7 +155,9 @@ public interface LimiterObserver {
   enum Ending {
     /** The wait ended because the tokens have refilled. */
     PASSED,
-    /** The caller was interrupted or cancelled, or timed out; its tokens are withdrawn. */
+    /**
+     * The caller was interrupted or cancelled, or timed out; its tokens are given back if possible.
+     */
     GIVEN_UP,
     /** The wait would have been too long; {@link #waits} was not called. */
     REFUSED

@@ -99,7 +99,8 @@ final class OpenReservations {
    * @param time a clock of this process, with any origin
    * @param storeTime the store's current time, empty if this process does not know it
    * @param most about how many reservations can be open
-   * @param onSettledEarly receives the exceeded bound for each reservation that is closed early
+   * @param onSettledEarly a function that receives the exceeded bound for each reservation that is
+   *     closed early
    */
   OpenReservations(
       TimeSource time, Supplier<OptionalLong> storeTime, int most, IntConsumer onSettledEarly) {
@@ -146,8 +147,8 @@ final class OpenReservations {
     private State state;
     private long answered; // position in the stripe's sequence
     private long sentAt; // position in the stripe's sequence; 0 if the give-back moves all ends
-    // For a spend in flight: by how much its recorded end moves back once the store answers. For a
-    // give-back: an upper bound of how far it lowers the TAT.
+    // For a spend in flight: how much earlier, because of give-backs, its tokens will have
+    // refilled. For a give-back: an upper bound of how far it lowers the TAT.
     private long nanos;
     private boolean isReset; // whether this stretch is a reset, or overlaps a reset
     private long spentAtNanos; // by the store's clock
@@ -176,7 +177,9 @@ final class OpenReservations {
       endNanos = Long.compareUnsigned(end, byNanos) <= 0 ? Gcra.NO_TAT : end - byNanos;
     }
 
-    /** Returns whether this give-back moves, or moved, the recorded end of another reservation. */
+    /**
+     * Returns whether this give-back moves, or moved, another reservation's recorded refill time.
+     */
     private boolean moves(Stretch other) {
       return other != this && (other.answered > sentAt || !other.isCertainlyOlderThan(this));
     }
@@ -369,7 +372,7 @@ final class OpenReservations {
     at.line.sentNanos = sum(at.line.sentNanos, nanos);
   }
 
-  /** Moves the recorded ends of a bucket's spends in flight and of its selected reservations. */
+  /** Lowers the recorded refill times of a bucket's spends in flight and selected reservations. */
   private static void moveUp(Line line, long nanos, Predicate<Stretch> isBehind) {
     for (Stretch other : line.reservations) {
       if (other.state == State.IN_FLIGHT) {
@@ -386,8 +389,8 @@ final class OpenReservations {
 
   /**
    * Registers give-backs that belong to no {@link Reservation} of this process, before they are
-   * sent. Such a give-back is a refund, a cancellation or settlement with a {@link
-   * Reservation.Receipt}, a reset, or a charge that forgives a debt.
+   * sent. Give-backs without a reservation are refunds, cancellations and settlements with a {@link
+   * Reservation.Receipt}, resets, and charges that forgive a debt.
    */
   List<GiveBack> send(List<Charge> charges) {
     List<GiveBack> giveBacks = new ArrayList<>(charges.size());
@@ -422,9 +425,9 @@ final class OpenReservations {
   }
 
   /**
-   * Registers a withdrawal before it is sent. A withdrawal reverts a spend if the bucket still has
-   * the TAT that the spend left. If other spends have by chance left a TAT equal to that of the
-   * withdrawn spend, the withdrawal gives back the tokens of the other spends.
+   * Registers a charge that reverts a spend, before the charge is sent. A reverting charge changes
+   * the bucket only if the bucket still has the TAT that the reverted spend left. If other spends
+   * have by chance left that TAT, the reverting charge gives back the tokens of the other spends.
    */
   void withdraw(Charge charge) {
     Stripe stripe = stripe(charge.key());
@@ -462,8 +465,8 @@ final class OpenReservations {
 
   /**
    * Registers that the store has certainly not applied a call with give-backs. Restores the
-   * recorded ends of other reservations, and reopens the reservations of the give-backs, except
-   * reservations that were closed or reset since.
+   * recorded refill times of other reservations, and reopens the reservations of the give-backs,
+   * except reservations that were closed or reset since.
    */
   void undone(List<GiveBack> giveBacks) {
     for (GiveBack giveBack : giveBacks) {

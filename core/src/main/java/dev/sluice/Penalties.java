@@ -24,7 +24,7 @@ import org.jspecify.annotations.Nullable;
  *
  * @param byPlace the penalty of each transaction, null for none; empty if no transaction has one
  * @param areInForce true if the store's time showed that the penalties are in force; otherwise the
- *     time given to {@link #at} decides
+ *     time given to {@link #at} determines whether they are
  */
 record Penalties(List<@Nullable Penalty> byPlace, boolean areInForce) {
 

@@ -45,7 +45,7 @@ record PendingAcquire(
    * Blocks the caller's thread until the caller's tokens have refilled.
    *
    * @param parking the object that blocks and wakes the thread
-   * @throws InterruptedException if the thread was interrupted, and its tokens were withdrawn
+   * @throws InterruptedException if the thread was interrupted before its tokens had refilled
    */
   void await(Parking parking) throws InterruptedException {
     if (places.isEmpty()) {
@@ -65,7 +65,7 @@ record PendingAcquire(
           throw new InterruptedException(
               "interrupted while waiting; the tokens are given back unless another caller has taken tokens since");
         }
-        // The tokens have refilled, so it is too late to withdraw them.
+        // The tokens have refilled, so it is too late to give them back.
         Thread.currentThread().interrupt();
         break;
       }
@@ -81,7 +81,7 @@ record PendingAcquire(
     complete(nobody);
   }
 
-  /** Completes a future when the tokens have refilled; withdraws the tokens if the future fails. */
+  /** Completes a future when the tokens have refilled; if the future fails, gives them back. */
   void complete(CompletableFuture<Decision> answer) {
     if (places.isEmpty()) {
       answer.complete(decision);

@@ -116,8 +116,8 @@ record Plan(
 
   /**
    * Replaces each transaction on a limit with several quotas by one transaction per quota. The
-   * store charges the transactions on all quotas as one atomic batch, so a denied quota charges
-   * none of the limit's buckets. {@link #folded} is the inverse of this method.
+   * store charges the transactions on all quotas as one atomic batch, so if one quota denies, no
+   * bucket of the limit is charged. {@link #folded} combines the decisions on the quotas again.
    */
   private static List<Transaction> oneForEachQuota(Act act, List<Transaction> asked) {
     boolean any = false;
@@ -195,9 +195,9 @@ record Plan(
 
   /**
    * Returns the plan for the next try of a spend-up-to on a limit with several quotas. No store
-   * operation can find out how many tokens several buckets have. Each try of a spend-up-to is
-   * therefore an atomic spend of a fixed number of tokens; a denied try returns the number of
-   * tokens in each bucket.
+   * operation spends as many tokens as are left in the emptiest of several buckets. Each try of a
+   * spend-up-to on several buckets is therefore an atomic spend of a fixed number of tokens; a
+   * denied try returns the number of tokens in each bucket.
    *
    * @param decisions the decisions of this plan
    * @return a plan for fewer tokens, at least one; null if the decisions are final

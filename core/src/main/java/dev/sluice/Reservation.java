@@ -75,7 +75,8 @@ import org.jspecify.annotations.Nullable;
  * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
  * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
  * bucket can be too full by the tokens of the open reservations. If another call gives tokens back
- * to the bucket while a reservation is made, the reservation can give back fewer tokens.
+ * to the bucket while a reservation is made, the reservation can give back fewer tokens than it
+ * took.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. If too many reservations are open, the limiter closes the oldest reservation, and calls
@@ -183,7 +184,7 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens of some transactions of a batch back; the other tokens stay spent for good. A
    * further cancellation, or a cancellation after {@link #close}, does nothing.
    *
-   * @param which the transactions to give back
+   * @param which selects the transactions whose tokens to give back
    * @throws StoreException if the store failed; see {@link #cancel()}
    */
   public void cancel(Predicate<Transaction> which) {
@@ -206,7 +207,7 @@ public final class Reservation implements AutoCloseable {
    * Gives the tokens of some transactions of a batch back without blocking; the other tokens stay
    * spent for good. A further cancellation, or a cancellation after {@link #close}, does nothing.
    *
-   * @param which the transactions to give back
+   * @param which selects the transactions whose tokens to give back
    * @return a stage that completes when the tokens are given back; it fails with a {@link
    *     StoreException} where {@link #cancel()} would throw
    */
@@ -233,18 +234,18 @@ public final class Reservation implements AutoCloseable {
    * is denied, or was settled, cancelled or closed before.
    *
    * <p>If the true cost is lower than the reserved cost, the difference is given back, except
-   * tokens that have refilled since. If the true cost is higher, the difference is charged now, if
-   * the bucket has enough tokens. If the bucket has too few tokens, all its tokens are charged, and
-   * the rest becomes a debt if the limit {@linkplain Limits#debtOf declares} one. {@link
-   * Settlement.Part#cut} is the number of tokens that neither the bucket nor its debt can hold;
-   * these tokens are never charged. If the costs do not include a limit, the limit's estimate stays
-   * charged.
+   * tokens that have refilled since. If the true cost is higher than the reserved cost, the
+   * difference is charged now, if the bucket has enough tokens. If the bucket has too few tokens,
+   * all its tokens are charged, and the rest becomes a debt if the limit {@linkplain Limits#debtOf
+   * declares} one. {@link Settlement.Part#cut} is the number of tokens that neither the bucket nor
+   * its debt can hold; these tokens are never charged. If the costs do not include a limit, the
+   * limit's estimate stays charged.
    *
-   * <p>The buckets are not settled atomically. Buckets with a higher true cost are charged before
-   * other buckets get tokens back. While the store cannot be reached, the rest of the settlement
-   * {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation stays open for that
-   * time. Nothing is charged for an id to which no limit applies, or which a {@link FailureRule}
-   * allowed.
+   * <p>The buckets are not settled atomically. Buckets whose true cost exceeds the reserved cost
+   * are charged before other buckets get tokens back. While the store cannot be reached, the rest
+   * of the settlement {@linkplain Settlement#waiting waits} for up to 10 s, and the reservation
+   * stays open for that time. Nothing is charged for an id to which no limit applies, or which a
+   * {@link FailureRule} allowed.
    *
    * @param costs the true costs
    * @return the result for each bucket
@@ -263,7 +264,7 @@ public final class Reservation implements AutoCloseable {
    * Replaces the reserved costs with the true costs without blocking; see {@link #settle(Costs)}.
    *
    * @param costs the true costs
-   * @return the result; fails where {@link #settle(Costs)} would throw
+   * @return the stage with the result; the stage fails where {@link #settle(Costs)} would throw
    * @throws IllegalArgumentException see {@link #settle(Costs)}
    */
   @CanIgnoreReturnValue
@@ -677,11 +678,11 @@ public final class Reservation implements AutoCloseable {
     static final Settlement NOTHING = new Settlement(false, false, List.of());
 
     /**
-     * Makes a settlement.
+     * Makes the result of a settlement.
      *
      * @param settled see above
      * @param waiting see above
-     * @param parts the parts; the list is copied
+     * @param parts the results for the buckets; the list is copied
      */
     public Settlement {
       parts = List.copyOf(parts);
@@ -691,9 +692,9 @@ public final class Reservation implements AutoCloseable {
      * The effect of a settlement on one bucket; all numbers are tokens.
      *
      * @param transaction the reserved transaction
-     * @param charged the total charge of the call, including the kept tokens of the reservation.
-     *     The charge is the true cost minus {@code cut}, or more if unused tokens refilled before
-     *     they could be given back
+     * @param charged the total charge of the call, including the reserved tokens that were not
+     *     given back. The charge is the true cost minus {@code cut}, or more if unused tokens
+     *     refilled before they could be given back
      * @param givenBack how many reserved tokens were given back, rounded down
      * @param owed the present debt of the bucket from all spends, rounded up
      * @param cut the tokens of the true cost that neither the bucket nor its debt could hold, and
@@ -728,7 +729,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Makes a receipt.
      *
-     * @param parts the parts; the list is copied
+     * @param parts the tokens of each transaction; the list is copied
      */
     public Receipt {
       parts = List.copyOf(parts);
@@ -869,16 +870,16 @@ public final class Reservation implements AutoCloseable {
    * }
    * }</pre>
    *
-   * <p>The estimate is the mean of the costs, not the highest cost. Reserving more tokens than a
-   * call uses would waste tokens, since unused tokens have often refilled before they can be given
-   * back.
+   * <p>The estimate is the mean cost of earlier calls, not their highest cost. Reserving more
+   * tokens than a call uses would waste tokens, since unused tokens have often refilled before they
+   * can be given back.
    *
-   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. A
-   * group with fewer than 20 settlements uses the mean of all groups together. Until all groups
-   * together have 20 settlements, the estimate is the highest estimate. A group's latest 1,000
-   * settlements determine its mean; older settlements have little weight. A settlement with more
-   * than ten times the highest estimate counts as ten times the highest estimate. This process
-   * keeps the 1,000 most recently used groups in memory.
+   * <p>A group of calls, such as all calls of a model, has its own mean after 20 settlements. For a
+   * group with fewer than 20 settlements, the estimate is the mean cost of all calls. Until the
+   * groups have 20 settlements in total, the estimate is the highest estimate. The mean of a group
+   * of calls is determined by the group's latest 1,000 settlements; older settlements have little
+   * weight. A true cost of more than ten times the highest estimate counts as ten times the highest
+   * estimate. This process keeps the means of the 1,000 most recently used groups of calls.
    *
    * <p>Thread-safe; never blocks for long.
    */

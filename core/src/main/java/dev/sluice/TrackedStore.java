@@ -73,7 +73,7 @@ final class TrackedStore {
 
   /**
    * Returns a view of the store for one operation that is allowed to block. Each charge is finished
-   * when the view's method returns. The whole chain of stages therefore runs on the caller's
+   * when the view's method returns. All stages that follow a charge therefore run on the caller's
    * thread, and {@link #result} need not wait.
    */
   BucketStore blockingCall() {
@@ -101,7 +101,9 @@ final class TrackedStore {
     }
   }
 
-  /** Returns the result of a chain over {@link #blockingCall}, or throws its failure. */
+  /**
+   * Returns the result of stages that {@link #blockingCall} has completed, or throws the failure.
+   */
   @CanIgnoreReturnValue
   static <T> T result(CompletionStage<T> done) {
     CompletableFuture<T> future = done.toCompletableFuture();
@@ -380,7 +382,7 @@ final class TrackedStore {
     }
   }
 
-  /** Sends withdrawals, and reports them to the observer as a refund. */
+  /** Sends charges that revert spends, and reports these charges to the observer as a refund. */
   private void withdraw(List<Charge> withdrawals) {
     long start = start();
     withdrawals.forEach(reservations::withdraw);

@@ -222,8 +222,9 @@ public final class Transaction {
   /**
    * Returns a trial of this transaction, for a new limit whose denials are only counted. A trial
    * has its own bucket, so it takes no tokens from other transactions. Observers count trials
-   * separately. The limiter denies a trial like any other transaction; the caller must ignore the
-   * denial. Put trials into a batch of their own, since a denied trial denies its whole batch.
+   * separately from other transactions. The limiter denies a trial like any other transaction; the
+   * caller must ignore the denial. Put trials into a batch of their own, since a denied trial
+   * denies its whole batch.
    *
    * @return a new transaction
    */
@@ -439,11 +440,11 @@ public final class Transaction {
 
   /** The kinds of operations on a bucket. */
   public enum Kind {
-    /** A spend takes the tokens; a bucket with too few tokens denies the whole batch. */
+    /** The transaction takes the tokens, or denies the batch if the bucket has too few tokens. */
     CHECK_AND_SPEND,
-    /** A spend takes no tokens; a bucket with too few tokens denies the whole batch. */
+    /** The transaction takes no tokens, but denies the batch if the bucket has too few tokens. */
     CHECK_ONLY,
-    /** A spend takes the tokens if the bucket has enough, and never denies the batch. */
+    /** The transaction takes the tokens if the bucket has enough, and never denies the batch. */
     SPEND_ONLY,
     /** The transaction is valid only for resets. */
     RESET_ONLY,

@@ -166,7 +166,7 @@ final class WaitQueues {
     }
   }
 
-  /** The places of the callers that wait for tokens of one bucket. */
+  /** The queue of the callers that wait for tokens of one bucket. */
   private static final class Line {
     private final String key;
     private final TreeSet<Place> places = new TreeSet<>(BY_END);
@@ -178,8 +178,8 @@ final class WaitQueues {
     }
 
     /**
-     * Adds a caller's place, and moves turns to an earlier time where necessary, so that turns come
-     * in the order of places.
+     * Adds a caller to the queue, and moves callers' turns to an earlier time where necessary, so
+     * that the turns come in the order of the queue.
      */
     void add(Place place) {
       Place behind = places.higher(place);
@@ -229,7 +229,7 @@ final class WaitQueues {
   /**
    * Lets a caller wait for the tokens that it took.
    *
-   * @param places the caller's places, each of a different bucket
+   * @param places the caller's place in the queue of each bucket from which the caller took tokens
    * @param askedNanos the time that {@link #asks} returned before the store call
    * @param onCome a callback for a turn that comes only after {@code enter} has returned; must not
    *     block
@@ -462,7 +462,7 @@ final class WaitQueues {
       }
     }
 
-    /** Returns the index of a bucket's entry. */
+    /** Returns the index of a bucket's entry in the arrays of this table. */
     static int entry(String key) {
       int hash = key.hashCode();
       return (hash ^ (hash >>> 16)) & (ENTRIES - 1);

@@ -15,8 +15,8 @@ package dev.sluice.gcra;
  * @param untilNanos an unsigned number, whose meaning depends on the operation. For a {@link
  *     Op#REFUND}, the instant at which the refund expires: before this instant, at most {@code
  *     untilNanos − now} is refunded; {@link #NO_END} refunds the whole increment at any time. For a
- *     {@link Op#WITHDRAW}, the TAT of an unchanged bucket: a bucket with any other TAT is not
- *     changed. For a {@link Op#SPEND_UP_TO}, the emission interval of the limit.
+ *     {@link Op#WITHDRAW}, the TAT that the spend left: a bucket with any other TAT is not changed.
+ *     For a {@link Op#SPEND_UP_TO}, the emission interval of the limit.
  */
 public record Effect(Op op, long incrementNanos, long offsetNanos, long untilNanos) {
 

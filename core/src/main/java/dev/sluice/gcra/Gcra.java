@@ -119,7 +119,7 @@ public final class Gcra {
    *
    * @param aheadNanos how far the TAT lies ahead of now
    * @param refundNanos the increment to give back, not negative
-   * @return nanoseconds, at least 0
+   * @return the time in nanoseconds, at least 0
    */
   public static long aheadAfterRefundNanos(long aheadNanos, long refundNanos) {
     return Math.max(aheadNanos - refundNanos, 0);

@@ -177,7 +177,7 @@ public final class Quota {
    * Returns the emission interval T, the time in which one token is added: period / count, rounded
    * down.
    *
-   * @return nanoseconds, at least 1
+   * @return the time in nanoseconds, at least 1
    */
   public long intervalNanos() {
     return intervalNanos;
@@ -186,7 +186,7 @@ public final class Quota {
   /**
    * Returns the burst offset (or tolerance) τ, the time in which an empty bucket fills: T × burst.
    *
-   * @return nanoseconds, at least 1
+   * @return the time in nanoseconds, at least 1
    */
   public long offsetNanos() {
     return offsetNanos;
@@ -196,7 +196,7 @@ public final class Quota {
    * Returns the cost increment: the time by which a spend moves the TAT, T × cost.
    *
    * @param cost the number of tokens, 0 to {@link #burst}
-   * @return nanoseconds, 0 to {@link #offsetNanos}
+   * @return the increment in nanoseconds, 0 to {@link #offsetNanos}
    */
   public long incrementNanos(long cost) {
     return intervalNanos * cost;

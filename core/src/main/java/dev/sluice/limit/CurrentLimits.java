@@ -39,10 +39,10 @@ public final class CurrentLimits {
   }
 
   /**
-   * Returns a second reference, which starts with the same limits. The old and the new reference
-   * share their {@linkplain #require requirements}, including requirements that are added later. A
-   * second reference is useful for derived limits, for example with the overrides of a database
-   * table.
+   * Returns a second reference, which starts with the same limits. The second reference and this
+   * reference share their {@linkplain #require requirements}, including requirements that are added
+   * later to either reference. A second reference is useful for derived limits, for example with
+   * the overrides of a database table.
    *
    * @return a reference to the current limits
    */
@@ -131,7 +131,7 @@ public final class CurrentLimits {
     return requirements.unmet(candidate);
   }
 
-  /** The requirements, and how often each requirement was added. Thread-safe. */
+  /** The required defaults, and how often each requirement was added. Thread-safe. */
   private static final class Requirements {
 
     private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());

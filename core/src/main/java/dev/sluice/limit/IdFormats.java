@@ -29,8 +29,8 @@ final class IdFormats {
   private IdFormats() {}
 
   /**
-   * The format of any text without control characters, which is not changed. Half of a surrogate
-   * pair is rejected, since UTF-8 cannot encode it.
+   * The format of any text without control characters; the format changes no text. Half of a
+   * surrogate pair is rejected, since UTF-8 cannot encode it.
    */
   static final class StringFormat implements IdFormat {
 
@@ -588,10 +588,10 @@ final class IdFormats {
   }
 
   /**
-   * The address ranges that IANA has reserved for special purposes, which no client on the Internet
-   * can have. The reserved ranges contain no multicast addresses, as in Boulder. The resource file
-   * beside this class contains the ranges, their date and their source. IPv4-mapped IPv6 addresses
-   * need no range here, since they are converted to IPv4 before the lookup.
+   * The address ranges that IANA has reserved for special purposes; no client on the Internet has
+   * an address in these ranges. The reserved ranges contain no multicast addresses, as in Boulder.
+   * The resource file beside this class contains the ranges, their date and their source. No range
+   * is needed for IPv4-mapped IPv6 addresses, which are converted to IPv4 before the lookup.
    */
   static final class SpecialPurpose {
 

@@ -59,7 +59,7 @@ public final class IpAddress {
    *
    * @param length the number of bits to keep, 0 to 32 for IPv4, 0 to 128 for IPv6
    * @return the address, in which all bits after the prefix are zero
-   * @throws IllegalArgumentException if the length is out of range
+   * @throws IllegalArgumentException if the number of bits is out of range
    */
   public IpAddress prefix(int length) {
     if (length < 0 || length > bytes.length * 8) {

@@ -60,7 +60,7 @@ public final class LimitName {
   private final boolean disabledWithoutDefault;
   private final String message;
 
-  /** The message's texts before, between and after its placeholders: one more than placeholders. */
+  /** The message's texts around its placeholders: n + 1 texts for n placeholders. */
   private final List<String> texts;
 
   private final List<String> placeholders;
@@ -259,7 +259,7 @@ public final class LimitName {
    * @throws InvalidIdException if the key belongs to another limit, or its id is not canonical
    */
   public String overrideIdOf(String bucketKey) {
-    // Bucket keys contain override ids only if these consist of only the first parts of an id.
+    // Bucket keys contain override ids only if the limit's override ids are the first parts of ids.
     return idOf(bucketKey, overridesByPrefix() ? overrideId : id);
   }
 
@@ -490,8 +490,8 @@ public final class LimitName {
 
     /**
      * Sets the {@linkplain LimitName#jitter jitter}: the largest share of a wait that is randomly
-     * added to the wait in a response. The default is 0.03. Any share above 0 adds up to one second
-     * to a {@code Retry-After} header.
+     * added to the wait in a response. The default share is 0.03. Any share above 0 adds up to one
+     * second to a {@code Retry-After} header.
      *
      * @param share a share from 0 (no jitter) to 1
      * @return this builder

@@ -20,7 +20,7 @@ import org.jspecify.annotations.Nullable;
  * @param author the person who set the override, can be empty
  * @param until the end of the override, null if it has no end. A Sluice server removes an override
  *     within a second after its end, by the server's clock. An application without a server must
- *     call {@link Limits#withoutEnded} itself
+ *     call {@link Limits#withoutEnded} itself to remove ended overrides
  */
 public record LimitOverride(
     LimitName name,
@@ -53,7 +53,7 @@ public record LimitOverride(
   }
 
   /**
-   * Makes an override with one quota, which has no author and never ends.
+   * Makes an override that has one quota, no author and no end.
    *
    * @param name the limit's name
    * @param id the id in canonical form, in the limit's format for override ids
@@ -116,9 +116,10 @@ public record LimitOverride(
 
   /**
    * Compares this override with an existing override of the same id, which this override would
-   * replace. Returns the change if this override has fewer quotas, or a quota that is {@linkplain
-   * Quota#isLowerThan lower} than the existing quota with the same period (lower than all existing
-   * quotas, if none has this period). An operator may have lowered the override by mistake.
+   * replace. Returns the change if this override has fewer quotas than the existing override, or a
+   * quota that is {@linkplain Quota#isLowerThan lower} than the existing quota with the same
+   * period. A quota with a new period counts as lower if it is lower than all existing quotas. An
+   * operator may have lowered the override by mistake.
    *
    * @param present the existing override
    * @return the change; null if the new override neither lowers nor removes a quota

@@ -301,7 +301,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalty on an id. The penalty may have ended: limits read no clock.
+   * Returns the penalty on an id. The penalty may have ended, since a {@code Limits} object reads
+   * no clock.
    *
    * @param name a limit name from the catalogue
    * @param canonicalId an id in the canonical form of a transaction
@@ -313,8 +314,8 @@ public final class Limits {
   }
 
   /**
-   * Returns the penalties on the ids of a limit. Some penalties may have ended: limits read no
-   * clock.
+   * Returns the penalties on the ids of a limit. Can include ended penalties, since a {@code
+   * Limits} object reads no clock.
    *
    * @param name a limit name from the catalogue
    * @return the penalties, in no particular order
@@ -616,7 +617,8 @@ public final class Limits {
 
     /**
      * Returns whether no quota limits the id, and the limit is neither declared unlimited nor
-     * disabled. A limiter refuses requests for the id unless its builder allows missing defaults.
+     * disabled. A limiter refuses requests for the id unless the limiter's builder allows missing
+     * defaults.
      *
      * @return true if the constant is {@link #NO_DEFAULT} or {@link #NOT_CONFIGURED}
      */
@@ -649,7 +651,7 @@ public final class Limits {
     }
 
     /**
-     * Returns the error message for limits that do not satisfy this requirement; names the remedy.
+     * Returns the error message for limits that do not satisfy this requirement, with the remedy.
      *
      * @return one line
      */
@@ -662,13 +664,13 @@ public final class Limits {
     public enum MissingDefault {
 
       /**
-       * Requests are refused with a {@link MissingDefaultException}. If a requirement has the
-       * policy REFUSE, the process does not start without the default, and a reload without the
-       * default is rejected.
+       * A request that needs the missing default is refused with a {@link MissingDefaultException}.
+       * If a requirement has the policy REFUSE, the process does not start without the default, and
+       * a reload without the default is rejected.
        */
       REFUSE,
 
-      /** A warning is logged once; the limit allows all requests. */
+      /** The missing default is logged once as a warning, and the limit allows all requests. */
       WARN,
 
       /** The limit allows all requests. */

@@ -8,8 +8,9 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
- * Runs alarms on an unbounded number of daemon threads. In a bounded pool, such as the common pool,
- * tasks that block their threads could stop all alarms. Thread-safe.
+ * Runs alarms (tasks that are due at an instant) on an unbounded number of daemon threads. In a
+ * bounded pool, such as the common pool, tasks that block their threads could delay all other
+ * alarms. Thread-safe.
  */
 final class AlarmThreads {
 

@@ -30,8 +30,9 @@ import org.jspecify.annotations.Nullable;
  *       time.
  *   <li><b>Arithmetic.</b> Decisions follow {@link Effect#passes} and {@link Effect#tatAfterNanos}.
  *   <li><b>Order on one bucket.</b> A refund that was sent first is applied before a reset or the
- *       forgiving of a debt. A withdrawal that was sent first is applied before a refund, a reset
- *       or the forgiving of a debt. A charge that failed can still be applied later.
+ *       forgiving of a debt. A charge that reverts a spend, and was sent first, is applied before a
+ *       refund, a reset or the forgiving of a debt. A charge that failed can still be applied
+ *       later.
  *   <li><b>Bounded.</b> Every call ends within the store's time-out, with a {@link Reading} of each
  *       bucket or with a {@link StoreException}. All charges through one {@link #forOneCall} view
  *       share one time-out. A bucket that is not full is never evicted silently.
@@ -71,11 +72,11 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #charge(List)}. A store that takes tokens before the whole batch
-   * is decided reports the tokens to {@code tentative}. If the batch is denied, {@code tentative}
-   * computes the refunds of the taken tokens.
+   * is decided reports the tokens to the tracker {@code tentative}. If the batch is denied, the
+   * tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #charge(List)}
-   * @param tentative tracks tokens that are taken before the decision is known
+   * @param tentative the tracker of tokens that are taken before the decision is known
    * @return see {@link #charge(List)}
    * @throws StoreException if the store could not decide
    */
@@ -85,11 +86,11 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Decides on a batch like {@link #chargeAsync(List)}. A store that takes tokens before the whole
-   * batch is decided reports the tokens to {@code tentative}. If the batch is denied, {@code
-   * tentative} computes the refunds of the taken tokens.
+   * batch is decided reports the tokens to the tracker {@code tentative}. If the batch is denied,
+   * the tracker computes the refunds of the tokens that the store took.
    *
    * @param charges see {@link #chargeAsync(List)}
-   * @param tentative tracks tokens that are taken before the decision is known
+   * @param tentative the tracker of tokens that are taken before the decision is known
    * @return see {@link #chargeAsync(List)}
    */
   default CompletionStage<List<Reading>> chargeAsync(List<Charge> charges, Tentative tentative) {
@@ -98,8 +99,8 @@ public interface BucketStore extends AutoCloseable {
 
   /**
    * Returns a view of this store for one operation of a limiter, which can need several charges.
-   * All charges through the view share one time-out, which starts now. A charge after the time-out
-   * fails at once and changes no bucket. Never blocks.
+   * All charges through the view share one time-out, which starts with the call of this method. A
+   * charge after the time-out fails at once and changes no bucket. Never blocks.
    *
    * @return the view, which need not be closed; this store itself if the store has no time-out
    */
@@ -140,7 +141,7 @@ public interface BucketStore extends AutoCloseable {
    * exceeds now + τ by at most the clock difference is not a debt, since a server with a fast clock
    * may have set the TAT.
    *
-   * @return nanoseconds; 0 if one clock decides
+   * @return the difference in nanoseconds; 0 if only one clock decides
    */
   default long clockSkewNanos() {
     return 0;
@@ -149,7 +150,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the current time of the clock that decides on the buckets. Never blocks, never throws.
    *
-   * @return nanoseconds since the Unix epoch; empty if the store is closed or its time unknown
+   * @return the time in nanoseconds since the Unix epoch; empty if the store is closed or its time
+   *     is unknown
    */
   default OptionalLong nowNanos() {
     return OptionalLong.empty();
@@ -158,7 +160,8 @@ public interface BucketStore extends AutoCloseable {
   /**
    * Returns the number of live (not full) buckets in the store, for metrics. Never blocks.
    *
-   * @return the number, which can include some buckets that are full by now; empty if unknown
+   * @return the number of live buckets, which can include some buckets that are full by now; empty
+   *     if unknown
    */
   default OptionalLong liveBuckets() {
     return OptionalLong.empty();
@@ -180,7 +183,8 @@ public interface BucketStore extends AutoCloseable {
    * search ends.
    *
    * @param most the largest number of keys to return
-   * @param longest how long to search for keys; the last step of the search can end later
+   * @param longest how long to search for keys; after this time, the search ends with its current
+   *     step
    * @return different keys in no particular order, possibly also keys of full buckets and of other
    *     programs; empty if the store cannot list keys
    * @throws StoreException if the keys could not be read
@@ -198,7 +202,7 @@ public interface BucketStore extends AutoCloseable {
     return Optional.empty();
   }
 
-  /** Releases the store's resources. A second call does nothing. */
+  /** Releases the store's resources. Closing a closed store does nothing. */
   @Override
   default void close() {}
 
@@ -460,7 +464,7 @@ public interface BucketStore extends AutoCloseable {
       /** Charges are sent to the server. */
       UP,
       /**
-       * Charges do not reach the server: they fail at once, and probes check whether the server is
+       * Charges are not sent to the server but fail at once; probes check whether the server is
        * back.
        */
       DOWN

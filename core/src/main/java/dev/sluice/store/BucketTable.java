@@ -201,8 +201,8 @@ final class BucketTable {
    * Prefetches the table lines of some keys, so that the processor fetches many lines at the same
    * time. The method uses the sum of the read values, so that the compiler keeps the reads.
    *
-   * @param hashTags the first parts of the keys' hashes
-   * @param places the second parts of the keys' hashes
+   * @param hashTags the keys' tag hashes, which determine the keys' tags
+   * @param places the keys' place hashes, which determine the keys' lines of slots
    * @param from the index of the first key to prefetch
    * @param to the index after the last key to prefetch
    */
@@ -233,8 +233,8 @@ final class BucketTable {
    * Decides on one charge of one bucket. Allocates nothing, except to rebuild the slots of a
    * segment.
    *
-   * @param hashTag the first part of the key's hash
-   * @param place the second part of the key's hash
+   * @param hashTag the key's tag hash, which determines the key's tag
+   * @param place the key's place hash, which determines the key's lines of slots
    * @param id the id to pass to {@code outcome}
    */
   <R extends @Nullable Object> R charge(
@@ -482,7 +482,7 @@ final class BucketTable {
     }
   }
 
-  /** Thrown if nothing was charged; the message says so. */
+  /** Thrown if nothing was charged; the message ends with "nothing was charged". */
   static final class UnchargedException extends StoreException {
 
     private static final long serialVersionUID = 1;

@@ -65,7 +65,9 @@ final class LiveBucketCount {
     return tryAdd(1, 1);
   }
 
-  /** Reserves {@code slots} slots until the caller calls {@link #settle}, or returns false. */
+  /**
+   * Reserves slots until the caller calls {@link #settle}; returns false if the bound is reached.
+   */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);
   }
@@ -82,7 +84,7 @@ final class LiveBucketCount {
   }
 
   /**
-   * Ends a reservation, and returns the slots that were not used.
+   * Ends a reservation of slots: the unused slots no longer count.
    *
    * @param reserved the number of reserved slots
    * @param used the change of the number of tagged slots, possibly negative

@@ -146,8 +146,9 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Sets how far the clock can step back behind its latest time. The store keeps a full bucket
      * for the time {@code step}, since the bucket's TAT may be in the future again after a step
-     * back. Because full buckets are kept, decisions depend only on the charges and their times. A
-     * charge fails if the clock has stepped back by more than {@code step}.
+     * back. With full buckets kept, decisions depend only on the charges and their times, not on
+     * when a bucket was removed. A charge fails if the clock has stepped back by more than {@code
+     * step}.
      *
      * <p>{@code stepsBackUpTo} is meant for replays of recorded traffic. By default, full buckets
      * can be removed at once, and the clock can step back by any duration; a bucket that was full
@@ -223,7 +224,7 @@ public final class MemoryStore implements BucketStore, DirectStore {
     /**
      * Makes an exception.
      *
-     * @param message names the file, what was found, what was expected, and what to do
+     * @param message a text that names the file, what was found, what was expected, and what to do
      */
     public SnapshotException(String message) {
       super(message);

@@ -191,7 +191,7 @@ final class Segment {
   }
 
   /**
-   * Empties the slots of dead buckets, and frees unneeded lines of slots if less than half of the
+   * Empties the slots of full buckets, and frees unneeded lines of slots if less than half of the
    * lines are needed.
    */
   void tidy(long fullNanos) {
@@ -206,7 +206,7 @@ final class Segment {
     }
   }
 
-  /** Empties the slots of dead buckets, and returns whether there were any dead buckets. */
+  /** Empties the slots of full buckets, and returns whether there were any full buckets. */
   @CanIgnoreReturnValue
   boolean clearDead(long fullNanos) {
     int before = lines.tagged();
@@ -266,7 +266,8 @@ final class Segment {
   /**
    * Locks all slots, and unlocks them if {@code replacing} returns false or throws.
    *
-   * @param replacing receives the TATs of the slots; returns false if it has not replaced the slots
+   * @param replacing a function that receives the slots' TATs, and returns false if it keeps the
+   *     slots
    */
   private Growth withLockedSlots(Predicate<long[]> replacing) {
     SlotArray old = lines;

@@ -33,7 +33,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class SlotArray {
 
-  /** Replaces the TAT of a locked slot. A real TAT, now + τ, is at most 2^64 − 2. */
+  /** Marks a locked slot; never a TAT, since the largest TAT, now + τ, is 2^64 − 2. */
   static final long LOCKED = -1L;
 
   /** An array without lines, in which no key is found and no slot can be claimed. */
@@ -146,10 +146,10 @@ final class SlotArray {
   }
 
   /**
-   * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. Because the
-   * loop has branches, the processor continues speculatively while it fetches the line. Without
-   * branches, the processor would wait until the line is fetched, and a decision would take 10 %
-   * longer.
+   * Returns the index of a tag's slot in a line, -1 if the line does not have the tag. The loop
+   * over the line's slots has branches, so the processor continues speculatively while it fetches
+   * the line. Without branches, the processor would wait until the line is fetched, and a decision
+   * would take 10 % longer.
    */
   private static int findInLine(long[] slots, int at, long tag) {
     for (int slot = at; slot < at + LONGS; slot += 2) {
@@ -213,14 +213,16 @@ final class SlotArray {
     return still;
   }
 
-  /** Locks a slot if it still has the given TAT. The caller must then check the slot's tag. */
+  /**
+   * Locks a slot if it still has the given TAT. The caller must check the tag of the locked slot.
+   */
   static boolean lock(long[] slots, int at, long tatNanos) {
     return AT.compareAndSet(slots, at + 1, tatNanos, LOCKED);
   }
 
   /**
-   * Locks a slot whose tag cannot change, unless another thread holds the slot's lock. Tries to get
-   * the lock only a few times, since the caller holds the segment's lock.
+   * Locks a slot whose tag cannot change, or fails if another thread holds the slot's lock. Tries
+   * to get the lock only a few times, since the caller holds the segment's lock.
    *
    * @return the TAT, {@link #LOCKED} if the slot could not be locked
    */
@@ -364,7 +366,8 @@ final class SlotArray {
   }
 
   /**
-   * Locks every slot for ever. A thread that finds a locked slot looks up the new array.
+   * Locks every slot of this array for ever. A thread that finds a locked slot looks up the new
+   * array.
    *
    * @return false, without any change, if another thread held the lock of a slot
    */
@@ -411,7 +414,8 @@ final class SlotArray {
    * Returns the key's hash (place and tag) and the TAT of each live bucket.
    *
    * @param firstEntry the first directory entry of the segment
-   * @return three numbers per bucket; null if another thread holds a slot's lock
+   * @return the place, tag and TAT of each bucket, one after the other; null if another thread
+   *     holds a slot's lock
    */
   long @Nullable [] live(int firstEntry, long nowNanos) {
     long[] live = new long[3 * tagged];
@@ -475,12 +479,12 @@ final class SlotArray {
   /**
    * A lower bound for the instant at which the first of some buckets becomes full. While this lower
    * bound lies in the future, a full table can refuse a charge without reading every bucket. The
-   * lower bound is never later than the first expiry. If the lower bound is earlier, a caller may
-   * scan the buckets needlessly.
+   * lower bound is never later than the first expiry. If the lower bound is earlier than the first
+   * expiry, a caller may scan the buckets needlessly.
    *
-   * <p>A thread that scans the buckets to raise the lower bound first {@linkplain #startOver
-   * clears} the bound, and then reports the expiry of each bucket. The new lower bound therefore
-   * also covers each expiry that another thread reports during the scan.
+   * <p>To raise the lower bound, a thread {@linkplain #startOver clears} the bound, then scans the
+   * buckets, and reports the expiry of each bucket. The new lower bound therefore also covers each
+   * expiry that another thread reports during the scan.
    *
    * <p>Thread-safe and lock-free.
    */

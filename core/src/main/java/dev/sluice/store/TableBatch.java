@@ -150,8 +150,8 @@ final class TableBatch {
       }
       return attempt;
     } finally {
-      // settle() comes after tellDeaths(): otherwise another caller could be told that the table is
-      // full although a bucket is dead.
+      // settle() comes after tellDeaths(): otherwise another caller could be told that the table
+      // has no room although a full bucket can be removed.
       settle();
       for (int i = 0; i < slotAt.length; i++) {
         if (slotAt[i] >= 0) {

@@ -13,7 +13,7 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * Removes full ("dead") buckets from a table: now and then from one segment, and from all segments
- * when the table's bound is reached. Dead buckets are removed on the threads that charge buckets.
+ * when the table's bound is reached. The threads that charge buckets remove full buckets.
  */
 final class TableCleaner {
 
@@ -47,8 +47,8 @@ final class TableCleaner {
 
   /**
    * Returns an instant: buckets that were full at this instant can be removed now. The returned
-   * instant does not step back with the clock: otherwise the random hash key would influence which
-   * charges find the table full.
+   * instant never decreases, even if the clock steps back. If the returned instant decreased, the
+   * random hash key would influence which charges are refused because the table is full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -58,8 +58,8 @@ final class TableCleaner {
   /**
    * Records the instant at which a bucket becomes full ("dies"), for a new bucket, or for a bucket
    * that now dies earlier. The caller holds the lock of the bucket's slot or segment, so that no
-   * thread sees the bucket before the instant is recorded. Without the lock, a caller could get a
-   * "store full" error although a bucket is dead.
+   * thread sees the bucket before this method has recorded when it becomes full. Without the lock,
+   * a caller could get a "store full" error although a full bucket can be removed.
    */
   void diesAt(long place, long tatNanos) {
     directory.segment(Directory.entryOf(place)).earliestExpiry().tell(tatNanos);
@@ -75,7 +75,7 @@ final class TableCleaner {
   }
 
   /**
-   * Removes dead buckets from the next segment, unless another caller has just started to do so.
+   * Removes full buckets from the next segment, unless another caller has just started to do so.
    */
   private void tidy(long nowNanos) {
     long thenNanos = tidiedNanos.get();
@@ -88,7 +88,7 @@ final class TableCleaner {
       try {
         segment.tidy(fullNanos(nowNanos));
       } catch (OutOfMemoryError e) {
-        // The caller's decision is already made, and a later call can tidy this segment.
+        // Ignored: the caller's decision is made already, and a later call can tidy this segment.
       } finally {
         tidyEveryNanos = Math.max(TIDY_EVERY_NANOS, TIDY_NANOS_PER_LONG * segment.slots().length);
         segment.unlock();
@@ -97,7 +97,7 @@ final class TableCleaner {
   }
 
   /**
-   * Makes room by emptying slots of dead buckets, unless another caller has just made room. The
+   * Makes room by emptying slots of full buckets, unless another caller has just made room. The
    * caller must not hold any lock.
    *
    * <p>Only one caller at a time empties slots to make room. While one caller recomputes when the
@@ -137,7 +137,7 @@ final class TableCleaner {
             .formatted(bucketCount.bound()));
   }
 
-  /** Removes the dead buckets of the first segment that has dead buckets; skips locked segments. */
+  /** Removes the full buckets of the first segment that has full buckets; skips locked segments. */
   private Room look(long fullNanos) {
     Room room = Room.NONE;
     earliestExpiry.startOver();
@@ -155,13 +155,13 @@ final class TableCleaner {
       }
       entry = segment.endEntry();
     }
-    // After the scan read a segment, another bucket of the segment may have died.
+    // A bucket may have become full after this method read the bucket's segment.
     boolean mayHaveDied = room == Room.NONE && earliestExpiry.mayBeBy(fullNanos);
     return mayHaveDied ? Room.UNSETTLED : room;
   }
 
   /**
-   * Removes the dead buckets of a segment, and records when the segment's next bucket becomes full.
+   * Removes the full buckets of a segment, and records when the segment's next bucket becomes full.
    */
   private Room clear(Segment segment, long fullNanos, Room before) {
     if (!segment.tryLock()) {
@@ -176,7 +176,7 @@ final class TableCleaner {
       if (found) {
         return Room.FOUND;
       }
-      // If another thread holds the slot's lock, the dead bucket is still there.
+      // If another thread holds the slot's lock, the full bucket is still in the slot.
       boolean kept = segment.earliestExpiry().mayBeBy(fullNanos);
       return kept ? Room.UNSETTLED : before;
     } finally {

@@ -21,7 +21,7 @@ public interface TimeSource {
   /**
    * Returns the current time.
    *
-   * @return nanoseconds since the Unix epoch, not negative
+   * @return the time in nanoseconds since the Unix epoch, not negative
    */
   long nanos();
 
@@ -51,7 +51,7 @@ public interface TimeSource {
    * Reads a source, and rejects a time before the epoch.
    *
    * @param time the source
-   * @return nanoseconds since the Unix epoch, not negative
+   * @return the time in nanoseconds since the Unix epoch, not negative
    * @throws StoreException if the source returns a negative time
    */
   static long read(TimeSource time) {
@@ -69,9 +69,9 @@ public interface TimeSource {
   /**
    * Returns the system's monotonic time, anchored to the wall clock when the source is created.
    *
-   * <p>A later step of the wall clock does not change the time of this source, so the step neither
-   * denies nor admits too many requests. After a step of the wall clock, the time of this source
-   * differs from the wall clock until the process restarts.
+   * <p>A step of the wall clock does not change the time of this source, so limiters neither deny
+   * nor admit too many requests after the step. After a step of the wall clock, the time of this
+   * source differs from the wall clock until the process restarts.
    *
    * @return a new source, anchored now
    */

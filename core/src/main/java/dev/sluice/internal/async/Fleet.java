@@ -34,10 +34,10 @@ import org.jspecify.annotations.Nullable;
  * }</pre>
  *
  * <p>The number of processes is the largest number that {@link #look} found in the ten minutes
- * before the last successful look. While the store is unreachable, the number of processes does not
- * change. In the 30 s after an outage of the store, the number of processes does not fall, since
- * other processes may not be on the list again yet. A new process knows the number of processes
- * only after its second successful look.
+ * before its last success. While the store is unreachable, the known number of processes does not
+ * change. In the 30 s after an outage of the store, the known number of processes does not fall,
+ * since other processes may not be on the list again yet. A new process knows the number of
+ * processes only after the second success of {@code look}.
  *
  * <p>Thread-safe. {@link #look} blocks for a round trip, {@link #close} for at most a second and a
  * round trip; the other methods do not block.
@@ -53,7 +53,7 @@ public final class Fleet implements AutoCloseable {
   private final int atLeast;
   private final LongSupplier nanoTime;
   // Results of recent calls of look(), guarded by the lock. A result is removed when a later call
-  // finds at least as many processes.
+  // of look() finds at least as many processes.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
@@ -66,7 +66,7 @@ public final class Fleet implements AutoCloseable {
   /** The entry of this process on the list of a store. */
   private record Entry(Presence list, String self) {}
 
-  /** The processes that one look found on the list. */
+  /** The processes that one call of {@link #look} found on the list. */
   private record Look(long atNanos, List<String> names) {}
 
   /**
@@ -97,9 +97,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Adds this process to the list and counts all processes on the list, unless the last successful
-   * look was less than 10 s ago. Call this method every second. If the store fails, this method
-   * logs the first failure, and throws nothing.
+   * Adds this process to the list, and counts all processes on the list. Does nothing if this
+   * method last succeeded less than 10 s ago. Call this method every second. If the store fails,
+   * this method logs the first failure, and throws nothing.
    */
   public void look() {
     lock.lock();
@@ -159,7 +159,7 @@ public final class Fleet implements AutoCloseable {
   /**
    * Returns the number of processes that share the store, for {@code Limiter.Builder.processes}.
    *
-   * @return 0 until the processes have been counted
+   * @return the number; 0 until the processes have been counted
    */
   public int size() {
     int seen = most;
@@ -167,15 +167,15 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns how many processes are listed, perhaps fewer than {@link #size}; 0 before the first
-   * count.
+   * Returns the largest number of processes found on the list in the last ten minutes, which can be
+   * below {@link #size}; 0 until the processes have been counted.
    */
   public int seen() {
     return most;
   }
 
   /**
-   * Returns the time since the last successful look, or since the start if no look has succeeded.
+   * Returns the time since {@link #look} last succeeded, or since the start if it never succeeded.
    *
    * @return in seconds
    */
@@ -184,9 +184,9 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns the names of the processes that the last look found on the list.
+   * Returns the names of the processes that {@link #look} last found on the list.
    *
-   * @return sorted names; empty if the last successful look is too old
+   * @return sorted names; empty if {@link #look} last succeeded more than 30 s ago
    */
   public List<String> names() {
     Look look = last;
@@ -195,8 +195,8 @@ public final class Fleet implements AutoCloseable {
 
   /**
    * Removes this process from the list, unless the store is unreachable. After {@code close()},
-   * {@link #look} does nothing. Waits at most a second for a look in progress: if the look takes
-   * longer, the look itself removes the process from the list.
+   * {@link #look} does nothing. Waits at most a second for a running call of {@code look}: if that
+   * call takes longer, it removes the process from the list when it ends.
    */
   @Override
   public void close() {

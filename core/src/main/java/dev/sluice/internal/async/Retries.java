@@ -66,10 +66,11 @@ public final class Retries implements AutoCloseable {
   /**
    * Adds a call that has just failed.
    *
-   * @param call makes the call, and returns a stage with the value true after a success, or false
-   *     if the call must be retried; the stage fails if the call must not be retried
-   * @param onLost called when the queue stops retrying the call, because its stage failed or 10 s
-   *     have passed
+   * @param call a function that makes the call, and returns a stage with the value true after a
+   *     success, or false if the call must be retried; the stage fails if the call must not be
+   *     retried
+   * @param onLost a callback for when the queue stops retrying the call, because the call's stage
+   *     failed or 10 s have passed
    * @return false if the call was not added, because the queue is full or closed
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {

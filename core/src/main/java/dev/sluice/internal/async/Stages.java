@@ -21,7 +21,7 @@ public final class Stages {
   /**
    * Runs an action when a stage has ended. Exceptions of the action are ignored.
    *
-   * @param action receives the value and null, or null and the failure
+   * @param action a function that receives the value and null, or null and the failure
    */
   public static <T> void onEnd(
       CompletionStage<T> stage, BiConsumer<? super T, ? super @Nullable Throwable> action) {
@@ -42,7 +42,7 @@ public final class Stages {
    * Same as {@link CompletionStage#handle}, but faster if the stage already has a value, as with a
    * memory store: the step runs at once, and only one object is created.
    *
-   * @param step receives the value and null, or null and the failure
+   * @param step a function that receives the value and null, or null and the failure
    */
   public static <T, R> CompletionStage<R> handle(
       CompletionStage<T> stage, BiFunction<? super T, @Nullable Throwable, ? extends R> step) {

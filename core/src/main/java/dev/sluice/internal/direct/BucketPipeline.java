@@ -33,8 +33,8 @@ public interface BucketPipeline {
    * Without a call of {@code notBefore}, later decisions would use an older time, and could miss a
    * refilled token.
    *
-   * @param nowNanos the time that was read separately; a time before the pipeline's time changes
-   *     nothing
+   * @param nowNanos the time of the decision that read the clock separately; ignored if earlier
+   *     than the pipeline's time
    */
   void notBefore(long nowNanos);
 
@@ -43,8 +43,8 @@ public interface BucketPipeline {
    * and looks up all buckets of the group.
    *
    * @param effect the operation, not a reset
-   * @param outcome makes the result from the store's time and the bucket's TAT; receives null as
-   *     the id
+   * @param outcome a function that makes the result from the store's time and the bucket's TAT;
+   *     receives null as the id
    * @return the outcome's result; throws like the store's charge if the store could not decide
    */
   @CanIgnoreReturnValue // the outcome can store the result itself

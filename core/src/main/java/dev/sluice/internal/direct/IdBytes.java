@@ -31,7 +31,7 @@ public final class IdBytes extends CacheLinePadding {
   private static final int PADDING = 8; // for the hash, which reads whole words
   // The longest text that is cached, since a cached text stays in memory.
   private static final int LONGEST_KEPT = 256;
-  // Larger arrays are replaced by smaller arrays later, so that they do not stay in memory.
+  // Arrays that are larger than this are later replaced by smaller arrays, to save memory.
   private static final int LONGEST_ARRAY = 1 << 14;
 
   private byte[] bytes = new byte[FIRST_CAPACITY];
@@ -109,8 +109,9 @@ public final class IdBytes extends CacheLinePadding {
 
   /**
    * Copies whole words, because the hash reads whole words: reading a word is slow while single
-   * bytes of the word are still in the processor's store buffer. The deprecated {@code getBytes}
-   * drops the upper half of each char, which is zero in ASCII text; other text is encoded again.
+   * bytes of the word are still in the processor's store buffer. The deprecated {@code
+   * String.getBytes} drops the upper half of each char, which is zero in ASCII text; the caller
+   * encodes other texts again.
    */
   @SuppressWarnings("deprecation")
   private static int copy(String text, int to, byte[] target) {

@@ -51,7 +51,7 @@ public interface SpendPipeline {
      * @param quota the quota that was applied
      * @param remaining the number of whole tokens left
      * @param retryInNanos the time until the same cost can be spent again
-     * @param resetInNanos until the bucket is full
+     * @param resetInNanos the time until the bucket is full
      */
     void decided(
         int index,
@@ -71,7 +71,7 @@ public interface SpendPipeline {
      * @param allowed whether the request may pass
      * @param remaining the number of whole tokens left; meaningful only for the rule {@code local}
      * @param retryInNanos the time until the same cost can be spent again
-     * @param resetInNanos until the bucket is full
+     * @param resetInNanos the time until the bucket is full
      */
     default void degraded(
         int index,

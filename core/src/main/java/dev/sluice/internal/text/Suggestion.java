@@ -55,8 +55,8 @@ public final class Suggestion {
   /**
    * Returns the edit distance with transpositions (optimal string alignment).
    *
-   * @param below the bound from which the result is inexact: for a distance not below the bound,
-   *     the result is any number not below the bound
+   * @param below the bound from which the result is inexact: if the distance is at least this
+   *     bound, the result is any number that is at least this bound
    */
   private static int distance(String a, String b, int below) {
     int[] before = new int[b.length() + 1];
