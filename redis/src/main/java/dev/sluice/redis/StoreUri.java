@@ -200,7 +200,7 @@ record StoreUri(
         return port;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports the mistake.
+      // The exception after this block reports the wrong port.
     }
     throw new IllegalArgumentException(
         "store %s://…: found no port after \"%s:\", expected a whole number from 1 to 65535 (or, after a password, an @ and the host)"

@@ -201,7 +201,8 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The call's requests have failed or will time out. The next drain() sends other requests.
+        // The call's requests have failed or will time out. The next drain() sends the requests
+        // that still wait in the queue.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -266,7 +267,7 @@ public final class RequestQueue {
    * Takes from the queue the requests that can share the next call.
    *
    * @param requests receives the requests
-   * @return the number of charges of the requests taken
+   * @return the number of charges of the requests that were taken from the queue
    */
   private int take(List<Request> requests) {
     int charges = 0;

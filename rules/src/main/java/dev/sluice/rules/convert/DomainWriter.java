@@ -259,9 +259,9 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the descriptors that can be written as overrides of a default: the limit of their
-   * sibling for any value. A value that a pattern matches is written as a rule, not as an override;
-   * otherwise the pattern's rule would match before the rule of the default.
+   * Returns the descriptors that can be written as overrides of the limit of the sibling descriptor
+   * that matches any value. A value that a pattern matches is written as a rule, not as an
+   * override; otherwise the pattern's rule would match before the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -283,7 +283,10 @@ final class DomainWriter {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** Whether a descriptor only has a quota, so that it can be a default or an override. */
+  /**
+   * Whether a descriptor has a quota and no other setting, so that its limit can be written as a
+   * default or an override.
+   */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -345,7 +348,7 @@ final class DomainWriter {
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
-      // In shadow, a limit that denies everything still admits all requests.
+      // In shadow mode, a limit that denies everything still admits all requests.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
       files.rule(() -> begin + replaces(rate) + verdict);

@@ -163,7 +163,7 @@ public final class LocalMariaDb {
     }
   }
 
-  /** Not synchronized: a test that ends the JVM can hold the lock. */
+  /** Not synchronized, since a test that ends the JVM can hold the lock of this class. */
   private static void stop() {
     server().destroyForcibly();
     try (Stream<Path> files = Files.walk(folder())) {
