@@ -62,7 +62,7 @@ final class DenialMemory {
     this.stamps = new AtomicIntegerArray(entries);
   }
 
-  /** A denial by the store. */
+  /** A remembered denial by the store. */
   private record Entry(
       String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
 

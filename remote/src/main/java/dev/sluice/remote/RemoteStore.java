@@ -202,7 +202,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Withdraws the request if it is still in the queue. Returns the exception for the caller. */
+  /** Withdraws the request if it is still in the queue. Returns an exception with the message. */
   private static StoreException leave(
       CompletableFuture<?> answer,
       @Nullable ChargeOutcome ifSent,

@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
 
-  // The upper bound of the round-trip estimate, for example after a slow call.
+  // The upper bound of the round-trip estimate, so that one slow call does not raise it too far.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
   // The round-trip estimate is at most the time-out divided by this number.
   private static final int LEAST_ROUND_TRIPS = 4;

@@ -208,9 +208,9 @@ final class SharedCall {
   }
 
   /**
-   * Sends each request in a separate call, all calls at once and in order. Sends a request again
-   * after a transient fault. A request that must not overtake another request waits until that
-   * request has ended.
+   * Sends each request in a separate call, in order, without waiting for the responses. Sends a
+   * request again after a transient fault. A request that must not overtake another request waits
+   * until that request has ended.
    */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());

@@ -67,7 +67,7 @@ public record RuleMatch(
    * Returns the transactions of the enforced limits, to be charged as one atomic batch. Several
    * charges of one bucket become one transaction with the highest of their costs.
    *
-   * @param limits the limits from which the rule book came
+   * @param limits the limits with which the rule book was loaded
    * @param hits the number of hits for which the request counts, not negative
    * @return the transactions of the limits that are not in shadow mode
    * @throws dev.sluice.limit.InvalidRequestException under the conditions of {@link
@@ -82,7 +82,7 @@ public record RuleMatch(
    * with a cost above the burst or with an invalid id is left out, since a limit in shadow mode
    * must not deny a request.
    *
-   * @param limits the limits from which the rule book came
+   * @param limits the limits with which the rule book was loaded
    * @param hits the number of hits for which the request counts, not negative
    * @return the transactions of the limits in shadow mode
    */
@@ -192,7 +192,7 @@ public record RuleMatch(
      * the charge is in shadow mode. Use this method to set the cost yourself, for example to drain
      * a bucket if the cost exceeds the burst (see {@link #excess}).
      *
-     * @param limits the limits from which the rule book came
+     * @param limits the limits with which the rule book was loaded
      * @return the transaction, with a cost of 1
      * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values form no
      *     valid id of this limit
@@ -207,7 +207,7 @@ public record RuleMatch(
     /**
      * Returns the transaction of this charge with the {@linkplain #cost cost} for a request.
      *
-     * @param limits the limits from which the rule book came
+     * @param limits the limits with which the rule book was loaded
      * @param hits the number of hits, not negative; 0 for a request that only checks
      * @return the transaction, with the cost for the given hits
      * @throws InvalidRequestException if the values form no valid id of this limit, or the cost is

@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * Maps a descriptor to lists of keys that lead to a limit below a more general descriptor, but
-     * not below the descriptor itself.
+     * Maps a descriptor to the lists of keys that lead to a limit below a more general sibling, but
+     * to no limit below the descriptor itself.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -309,8 +309,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead from a descriptor to limits below the descriptor; maps each
-   * list to whether a limit exists for all values of the keys.
+   * Returns each list of keys that leads from a descriptor to a limit below it, mapped to whether
+   * such a limit exists for all values of the keys.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
