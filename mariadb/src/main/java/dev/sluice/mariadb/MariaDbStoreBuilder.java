@@ -158,8 +158,8 @@ public final class MariaDbStoreBuilder {
 
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
-   * replays and tests. Never use two clocks for the same buckets. Only the owner of the procedures
-   * can set a clock. With a clock of this process, full buckets are not deleted.
+   * replays and tests. Never use two clocks for the same buckets. Only the database user that owns
+   * the procedures can use this option. With a clock of this process, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

@@ -194,8 +194,8 @@ public final class PostgresStoreBuilder {
 
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
-   * replays and tests. Never use two clocks for the same buckets. Only the owner of the functions
-   * can set a clock. With a clock of this process, full buckets are not deleted.
+   * replays and tests. Never use two clocks for the same buckets. Only the database role that owns
+   * the functions can use this option. With a clock of this process, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

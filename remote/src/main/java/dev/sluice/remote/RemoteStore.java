@@ -560,9 +560,9 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Waits up to the time-out for refunds and for batches over several servers in flight, then
-   * closes the connections. Requests in flight at that time fail. If one of the store's own threads
-   * calls this method, another thread closes the store, since the store's threads must not wait for
-   * their own work.
+   * closes the connections, which fails the requests that are still in flight. If one of the
+   * store's own threads calls this method, another thread closes the store, since the store's
+   * threads must not wait for their own work.
    */
   @Override
   public void close() {

@@ -61,7 +61,8 @@ public final class GroupedAddress {
   /**
    * Groups an address by its first bits, in the same way as {@code {ip/BITS}}.
    *
-   * @return the range; null for an IPv4 address; if {@code bits} is 0, {@code of(text)}
+   * @return the range; null for an IPv4 address; the result of {@code of(text)} if {@code bits} is
+   *     0
    */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {

@@ -367,7 +367,8 @@ public final class RuleBook implements RequestRules {
    * out.
    *
    * @param before the earlier book
-   * @return a line for each rule that was added or removed, and for each other field that changed
+   * @return a line for each rule that was added or removed, and for each changed field besides the
+   *     rules
    */
   public List<String> changesSince(RuleBook before) {
     return RuleChanges.between(before.source, source);

@@ -237,7 +237,7 @@ interface StoreRules extends DrivenStores {
 
   /**
    * Any text is a valid key. Two different keys never share a bucket, whatever separators the keys
-   * contain. A store does not trim, truncate or convert keys to lower case.
+   * contain. A store neither trims nor truncates keys, nor converts keys to lower case.
    */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {

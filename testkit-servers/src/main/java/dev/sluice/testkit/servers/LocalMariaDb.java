@@ -97,7 +97,7 @@ public final class LocalMariaDb {
     }
   }
 
-  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
+  /** Freezes the server: connections to the server stay open, but it sends nothing. */
   public static synchronized void freeze() {
     signal("STOP");
   }

@@ -248,7 +248,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
+  /** Freezes the server: connections to the server stay open, but it sends nothing. */
   public void freeze() {
     signal("STOP");
   }
