@@ -54,7 +54,7 @@ public final class OverridesTable {
    *
    * @param source a source of connections to the database; the source that {@link
    *     PostgresUrl#dataSource} returns is sufficient
-   * @param catalogue the names that can be overridden
+   * @param catalogue the names of the limits that can be overridden
    */
   public OverridesTable(DataSource source, Catalogue catalogue) {
     this(source, catalogue, MOST_ROWS);
