@@ -182,7 +182,8 @@ final class DomainWriter {
 
     /** Fills the map {@link #dead} after all descriptors were added. */
     void close() {
-      // Maps each list of keys to the patterns below which these keys lead to a limit.
+      // Maps each list of keys to the patterns of the descriptors from which these keys lead to a
+      // limit.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
