@@ -42,7 +42,7 @@ final class Migrations {
 
   private Migrations() {}
 
-  /** Applies the migrations that the database lacks. Returns the number of applied files. */
+  /** Applies the migrations that the database lacks. Returns the number of applied migrations. */
   static int apply(Connection connection) throws SQLException {
     try (Statement statement = connection.createStatement()) {
       statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");

@@ -121,7 +121,7 @@ public final class OverridesRefresher implements AutoCloseable {
    * Returns whether the table has been read at least once. Before the first read, only the files'
    * limits apply, so a server should not yet accept traffic.
    *
-   * @return true from the first successful read on, even if later reads fail
+   * @return true after the first successful read, even if later reads fail
    */
   public boolean ready() {
     return ready.get();

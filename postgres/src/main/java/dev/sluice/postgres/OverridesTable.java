@@ -54,7 +54,7 @@ public final class OverridesTable {
    *
    * @param source a source of connections to the database; the source that {@link
    *     PostgresUrl#dataSource} returns is sufficient
-   * @param catalogue the names that can be overridden
+   * @param catalogue the names of the limits that can be overridden
    */
   public OverridesTable(DataSource source, Catalogue catalogue) {
     this(source, catalogue, MOST_ROWS);
@@ -149,8 +149,8 @@ public final class OverridesTable {
 
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
-   * override. An existing override keeps its end if the new override has no end and the map's value
-   * for the new override is null.
+   * override. If the map's value for an override is null and the override has no end, an existing
+   * override in the table keeps its end.
    *
    * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
    *     override, false disables the override, and null leaves an existing override enabled or

@@ -126,8 +126,8 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   /**
-   * Returns whether the server rejected a parameter as an array that is too large. The server also
-   * uses the SQLSTATE 54000 for an index key that is too large.
+   * Returns whether the server rejected a parameter as an array that is too large. The SQLSTATE
+   * alone does not show this, since an index key that is too large has the SQLSTATE 54000 too.
    */
   private boolean isArrayOfTooMuch() {
     ServerErrorMessage words =

@@ -53,8 +53,8 @@ public final class PostgresStore implements BucketStore {
    * Returns a builder of a store.
    *
    * @param source opens connections, or lends connections of a pool; the store keeps its
-   *     connections while it is open. Connecting through the source should time out after a few
-   *     seconds
+   *     connections while it is open. Connecting through this data source should time out after a
+   *     few seconds
    * @return a builder
    */
   public static PostgresStoreBuilder builder(DataSource source) {

@@ -104,9 +104,10 @@ public final class PostgresStoreBuilder {
 
   /**
    * Sets the number of connections; by default 2. Two connections serve hundreds of callers, since
-   * callers share the calls to the database. More connections help if each call waits for the disk.
+   * callers share the calls to the database. More connections raise the throughput if each call
+   * waits for the disk.
    *
-   * @param number from 1 to 16
+   * @param number the number of connections, from 1 to 16
    * @return this
    */
   @CanIgnoreReturnValue
@@ -131,7 +132,7 @@ public final class PostgresStoreBuilder {
   /**
    * Sets the time-out of a call; by default 500 ms.
    *
-   * @param limit from 1 ms to an hour
+   * @param limit the time-out, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -144,7 +145,8 @@ public final class PostgresStoreBuilder {
    * Sets how long a denial is repeated from memory before the database is called again; by default
    * 1 s. While a denial is repeated, a refund or reset by another process has no effect yet.
    *
-   * @param most up to an hour; zero to call the database every time
+   * @param most the longest time to repeat a denial, up to an hour; zero to call the database for
+   *     every charge
    * @return this
    */
   @CanIgnoreReturnValue
@@ -157,7 +159,7 @@ public final class PostgresStoreBuilder {
    * Sets the largest number of requests that wait for the database; by default 16384. If the queue
    * is full, further requests are rejected.
    *
-   * @param requests at least 1
+   * @param requests the maximum number of waiting requests, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -169,7 +171,7 @@ public final class PostgresStoreBuilder {
   /**
    * Sets how many calls in a row fail before the database is marked down; by default 5.
    *
-   * @param calls at least 1
+   * @param calls the number of failed calls in a row, at least 1
    * @return this
    */
   @CanIgnoreReturnValue
@@ -181,7 +183,7 @@ public final class PostgresStoreBuilder {
   /**
    * Sets the interval of probes to a database that is marked down; by default 500 ms.
    *
-   * @param interval from 1 ms to an hour
+   * @param interval the interval of probes, from 1 ms to an hour
    * @return this
    */
   @CanIgnoreReturnValue
@@ -192,8 +194,8 @@ public final class PostgresStoreBuilder {
 
   /**
    * Makes the store decide with a clock of this process instead of the database's clock, for
-   * replays and tests. Never use two clocks for the same buckets. Only the owner of the functions
-   * can set a clock. With a clock of this process, full buckets are not deleted.
+   * replays and tests. Never use two clocks for the same buckets. Only the database role that owns
+   * the functions can use this option. With a clock of this process, full buckets are not deleted.
    *
    * @param time the clock
    * @return this

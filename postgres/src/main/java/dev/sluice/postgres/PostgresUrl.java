@@ -90,7 +90,8 @@ public final class PostgresUrl {
   }
 
   /**
-   * Adds default time-outs to the URL. Setters of the source would override time-outs in the URL.
+   * Adds default time-outs to the URL. The data source's setters are not used, since they would
+   * override the URL's own time-outs.
    */
   private static void setUrl(PGSimpleDataSource source, String url) {
     String bounded = unlessSaid(url, "connectTimeout", CONNECT_SECONDS);

@@ -72,8 +72,8 @@ final class ClientVersion {
   }
 
   /**
-   * Returns whether the transport in use supports keep-alive intervals. With any other transport,
-   * Lettuce logs a warning if intervals are set.
+   * Returns whether the transport in use supports keep-alive intervals. If a transport does not
+   * support these intervals and they are set, Lettuce logs a warning.
    */
   static boolean hasTimedKeepAlive() {
     return EpollProvider.isAvailable()

@@ -136,10 +136,11 @@ final class Clients {
   }
 
   /**
-   * Returns a provider that returns its credentials at once. With any other provider, such as the
-   * provider of {@code withAuthentication(user, password)}, Lettuce 7.7 ends the handshake on a
-   * thread of another pool. With any other provider, Lettuce 7.7 can also return a connection too
-   * early: the connection rejects commands for a moment, since its state is not yet "connected".
+   * Returns a provider that returns its credentials at once. With a provider whose credentials
+   * Lettuce awaits, such as the provider of {@code withAuthentication(user, password)}, Lettuce 7.7
+   * ends the handshake on a thread of another pool. If Lettuce 7.7 awaits credentials, it can also
+   * return a connection too early: the connection rejects commands for a moment, since its state is
+   * not yet "connected".
    */
   static RedisCredentialsProvider credentials(@Nullable String user, String password) {
     return new StaticCredentialsProvider(RedisCredentials.just(user, password.toCharArray()));

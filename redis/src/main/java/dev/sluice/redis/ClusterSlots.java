@@ -80,9 +80,9 @@ final class ClusterSlots implements Roll.Servers {
 
   /**
    * Refreshes the Cluster's map, which can take long if another server is unreachable. While the
-   * map is refreshed, pings the server on the connection that calls use. If the pinged connection
-   * does not respond, it is closed, so that the client reconnects, since the server's machine may
-   * be down. If the server responds to PING, the probe also runs the script.
+   * Cluster's map is refreshed, pings the server on the connection that calls use. If the pinged
+   * connection does not respond, it is closed, so that the client reconnects, since the server's
+   * machine may be down. If the server responds to PING, the probe also runs the script.
    */
   private CompletionStage<?> probe(String nodeId) {
     look();
@@ -119,7 +119,7 @@ final class ClusterSlots implements Roll.Servers {
     return scripts.probe(context.probeKey());
   }
 
-  /** Refreshes the map, unless a refresh is in flight. */
+  /** Refreshes the Cluster's map, unless a refresh is in flight. */
   private void look() {
     if (looking.compareAndSet(false, true)) {
       try {

@@ -14,8 +14,8 @@ import java.util.concurrent.CompletionStage;
 interface Connection {
 
   /**
-   * Returns whether a call can be sent. The result can still be true just after the connection
-   * broke.
+   * Returns whether a call can be sent. Just after the connection broke, this method can still
+   * return true.
    */
   boolean isOpen();
 

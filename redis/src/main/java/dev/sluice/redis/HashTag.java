@@ -17,15 +17,16 @@ public enum HashTag {
   NONE,
 
   /**
-   * The id: {@code 3:1000} becomes <code>3:{1000}</code>. All limits of one id are on one server.
+   * The id: {@code 3:1000} becomes <code>3:{1000}</code>. With this tag, all buckets of one id are
+   * on one server.
    */
   ID,
 
   /**
    * The part of the id before the first colon: {@code 4:1000:example.com} becomes <code>
-   * 4:{1000}:example.com </code>. All limits of one account are on one server. Do not use the tag
-   * ACCOUNT for limits whose ids are IPv6 addresses: all addresses with the same first 16 bits
-   * would be on one server.
+   * 4:{1000}:example.com </code>. With this tag, all buckets of one account are on one server. Do
+   * not use the tag ACCOUNT for limits whose ids are IPv6 addresses: all addresses with the same
+   * first 16 bits would be on one server.
    */
   ACCOUNT;
 

@@ -110,7 +110,7 @@ final class LettuceConnector implements Connector {
   /**
    * Connects to a Sentinel. While another Sentinel can be tried, the time-out is the short time-out
    * of a response; otherwise it is the longer time-out of connecting. The first connection of a JVM
-   * also has the longer time-out of connecting, since the JVM must load classes.
+   * always has the time-out of connecting, since the JVM must load classes.
    */
   private CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connectToSentinel() {
     CompletableFuture<StatefulRedisSentinelConnection<byte[], byte[]>> connecting =

@@ -17,8 +17,8 @@ import org.jspecify.annotations.Nullable;
  * <p>After a planned failover the old master continues to grant tokens for ten seconds or more,
  * while the new master also grants tokens, and the connection to the old master stays open. When
  * the master changes, clients must therefore disconnect from the old master. Clients disconnect
- * within a second after the Sentinels report the new master, even if one of the four requests per
- * second is lost because a Sentinel fails.
+ * within a second after the Sentinels report the new master, even if one request for the address is
+ * lost because a Sentinel fails.
  */
 final class Master {
 

@@ -14,7 +14,7 @@ import org.jspecify.annotations.Nullable;
  * An option of a store, with the name that it has in the URI and as a method of the builder, its
  * allowed values and its default. Immutable, thread-safe.
  *
- * @param <T> the type of its values in Java
+ * @param <T> the Java type of the option's values
  */
 final class RedisOption<T> {
 

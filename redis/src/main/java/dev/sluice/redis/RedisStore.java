@@ -166,9 +166,9 @@ public final class RedisStore implements BucketStore {
 
   /**
    * Waits up to the time-out for refunds in flight and for batches in flight over several servers,
-   * then closes the connections. Requests that are still in flight fail. If one of the store's own
-   * threads calls this method, another thread closes the store, since the store's threads must not
-   * wait for their own work.
+   * then closes the connections, which fails the requests that are still in flight. If one of the
+   * store's own threads calls this method, another thread closes the store, since the store's
+   * threads must not wait for their own work.
    */
   @Override
   public void close() {

@@ -15,7 +15,8 @@ import java.util.Optional;
 /**
  * Makes a {@link RedisStore}. Each method except {@link #credentials}, {@link #observer} and {@link
  * #open} is also an option of the URI with the same name: {@code
- * redis://host:port/0?timeout=200ms&prefix=rl:}. A method overrides the same option in the URI.
+ * redis://host:port/0?timeout=200ms&prefix=rl:}. An option set by a method overrides the option of
+ * the same name in the URI.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
  * of its range. Not thread-safe.

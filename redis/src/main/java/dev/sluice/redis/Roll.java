@@ -15,10 +15,10 @@ import java.util.concurrent.TimeoutException;
 /**
  * The list of processes that use a store, in one key of Redis. The value has a line for each
  * process: the time at which the process leaves the list, in milliseconds since the epoch, and its
- * name. The Redis key of the list expires at the time in the line that was written last. A line
- * with a time more than a minute ahead is wrong, for example because the server's clock was set
- * back, and is removed. Reading and writing the list needs only commands that the bucket script
- * also needs, so the ACL for the buckets is sufficient.
+ * name. The Redis key that contains the list of processes expires at the time in the line that was
+ * written last. A line with a time more than a minute ahead is wrong, for example because the
+ * server's clock was set back, and is removed. Reading and writing the list needs only commands
+ * that the bucket script also needs, so the ACL for the buckets is sufficient.
  */
 final class Roll implements Presence {
 
@@ -68,10 +68,10 @@ final class Roll implements Presence {
   interface Servers extends Topology {
 
     /**
-     * Adds a process to the list on every server that keeps a list.
+     * Adds a process to the list of processes on every server that keeps such a list.
      *
-     * @return the names of the processes on the lists of all servers that keep a list; fails if no
-     *     server responded
+     * @return the names of all processes that use the store, from the lists on all servers; fails
+     *     if no server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }

@@ -124,8 +124,8 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns the message of the innermost exception, which says the most: "connection refused",
-   * "WRONGPASS …".
+   * Returns the message of the innermost exception, which says the most, such as "connection
+   * refused" or "WRONGPASS …".
    */
   @Override
   public String words() {

@@ -69,7 +69,10 @@ final class SingleServer implements Endpoint {
             context.timeoutNanos());
   }
 
-  /** Drops the connection. The next call looks the master up again. */
+  /**
+   * Drops the connection. The next call to the server opens a new connection, to the current
+   * master.
+   */
   void renew() {
     link.renew();
   }

@@ -190,8 +190,8 @@ record StoreUri(
   }
 
   /**
-   * Parses the port. If the host is missing, the port is a password, so the message does not quote
-   * the port.
+   * Parses the port. If the host is missing, the text of the port can be a password, so the message
+   * does not quote this text.
    */
   private static int port(Kind kind, String host, String text) {
     try {
@@ -200,7 +200,7 @@ record StoreUri(
         return port;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports the mistake.
+      // The exception after this block reports the wrong port.
     }
     throw new IllegalArgumentException(
         "store %s://…: found no port after \"%s:\", expected a whole number from 1 to 65535 (or, after a password, an @ and the host)"
@@ -221,7 +221,7 @@ record StoreUri(
         return number;
       }
     } catch (NumberFormatException e) {
-      // The exception below reports the mistake.
+      // The exception after this block reports the wrong number.
     }
     throw bad(uri, what + " \"" + text + "\"", "a whole number from 0 to " + most);
   }

@@ -50,7 +50,8 @@ final class BlockingWaiter {
   /**
    * Wakes the sleeping thread. Call this method when the thread's future is done.
    *
-   * @param next the wake-up that the woken thread continues; null if there is none
+   * @param next wakes further threads, on the woken thread; null if the woken thread wakes no other
+   *     thread
    * @return false if the thread has already stopped sleeping
    */
   @CanIgnoreReturnValue
@@ -69,7 +70,7 @@ final class BlockingWaiter {
     return true;
   }
 
-  /** Wakes the thread if it is virtual. The woken thread does not have to wake other threads. */
+  /** Wakes the waiting thread if it is virtual; the woken thread does not wake other threads. */
   void wakeIfVirtual() {
     Thread sleeping = thread.get();
     if (sleeping != null && VirtualThreads.isOne(sleeping)) {

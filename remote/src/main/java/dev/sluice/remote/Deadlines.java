@@ -11,8 +11,8 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A timer task that ends overdue requests is called a sweep. If a sweep throws (a missing class,
  * a full heap), the next sweep continues the work. While requests are outstanding, a sweep is
- * always scheduled. Other code relies on the timer only after the timer is set, since setting the
- * timer can throw. Thread-safe; no method blocks.
+ * always scheduled. Setting the timer can throw, so no code relies on the timer before it is set.
+ * Thread-safe; no method blocks.
  */
 final class Deadlines {
 

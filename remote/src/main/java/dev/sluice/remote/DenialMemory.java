@@ -62,13 +62,13 @@ final class DenialMemory {
     this.stamps = new AtomicIntegerArray(entries);
   }
 
-  /** A denial by the store. */
+  /** A remembered denial by the store. */
   private record Entry(
       String key, long nowNanos, long tatNanos, long sent, long received, int stamp) {}
 
   /**
-   * Returns the store's reading for a charge that is certainly denied; null if the store must
-   * decide.
+   * Returns the time and the TAT for a charge that is certainly denied, computed from a remembered
+   * denial; null if the store must decide.
    */
   @Nullable Reading denial(Charge charge) {
     // A settlement's SPEND_UP_TO is never answered from memory, since tokens that SPEND_UP_TO
@@ -96,7 +96,10 @@ final class DenialMemory {
         : new Reading(earliest, entry.tatNanos);
   }
 
-  /** Returns the stamp to pass to {@link #learn}. Call this method before the charge is sent. */
+  /**
+   * Returns the stamp (a counter) of a key's place in the table, for {@link #learn}. Call this
+   * method before the charge is sent.
+   */
   int stamp(String key) {
     return entries.length() == 0 ? 0 : stamps.get(place(key));
   }

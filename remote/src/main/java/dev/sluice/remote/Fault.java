@@ -18,6 +18,9 @@ public interface Fault {
   /** Returns the reason for the failure, in one line. */
   String words();
 
-  /** Returns the exception for a caller. The message reports whether anything was charged. */
+  /**
+   * Returns an exception that describes this fault to a caller. The message reports whether
+   * anything was charged.
+   */
   StoreException exception(String server);
 }

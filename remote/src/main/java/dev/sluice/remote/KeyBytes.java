@@ -10,9 +10,9 @@ public final class KeyBytes {
   private KeyBytes() {}
 
   /**
-   * Returns the text in UTF-8. A surrogate without its pair is encoded as three bytes. The JDK's
-   * encoder would replace every unpaired surrogate by a question mark, and different keys would
-   * share a bucket.
+   * Returns the text in UTF-8. If the text has an unpaired surrogate, every char is encoded as
+   * three bytes. The JDK's encoder would replace every unpaired surrogate by a question mark, and
+   * different keys would share a bucket.
    */
   public static byte[] utf8(String text) {
     if (!hasLoneSurrogate(text)) {
@@ -21,7 +21,6 @@ public final class KeyBytes {
     byte[] bytes = new byte[text.length() * 3];
     int length = 0;
     for (int i = 0; i < text.length(); i++) {
-      // A char is encoded as three bytes even if it is an unpaired surrogate.
       char c = text.charAt(i);
       bytes[length++] = (byte) (0xe0 | (c >> 12));
       bytes[length++] = (byte) (0x80 | ((c >> 6) & 0x3f));

@@ -70,8 +70,8 @@ final class MultiServerBatch {
   /**
    * Creates a batch.
    *
-   * @param known the remembered reading of each charge that is certainly denied, null for each
-   *     other charge; a remembered reading denies the batch, and all other buckets are only read
+   * @param known for each charge that is certainly denied, the remembered state of its bucket,
+   *     otherwise null; one remembered state denies the batch, and all other buckets are only read
    * @param tentative tracks the tokens that the parts of the batch take
    * @param send sends a part of the batch to the queue of its server
    * @param giveBack sends refunds to their queue, with a separate time-out, since the batch's
@@ -296,7 +296,10 @@ final class MultiServerBatch {
     }
   }
 
-  /** Sends the charges that waited for the batch's decision, and replaces their first readings. */
+  /**
+   * Sends the charges that waited for the batch's decision. The charges' readings (time and TAT)
+   * replace the readings before the decision.
+   */
   private void second() {
     List<Part> late = new ArrayList<>();
     for (Part part : parts) {

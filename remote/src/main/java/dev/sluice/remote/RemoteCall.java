@@ -24,7 +24,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   /** An attempt to send a call. */
   public interface Attempt {
 
-    /** Ends the attempt. A call that was not sent yet is never sent. */
+    /** Ends the attempt; if it has not sent the call yet, it never sends the call. */
     void cancel();
   }
 
@@ -90,7 +90,7 @@ public abstract class RemoteCall<A> extends CompletableFuture<A> {
   }
 
   /**
-   * Abandons this call. If the call was not sent yet, it is never sent.
+   * Abandons this call: if the call was not sent yet, it is never sent.
    *
    * @return whether the server has certainly not received the call
    */

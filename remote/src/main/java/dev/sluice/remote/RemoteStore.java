@@ -95,7 +95,8 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Reads a bucket that no client uses, so that classes are not loaded during a caller's time-out.
-   * The read uses the code of a caller's call, but the observer does not see the read.
+   * The read of this bucket uses the same code as a caller's charge, but the observer is not
+   * notified of this read.
    */
   public void rehearse() {
     awaited(this::lookAtNobodys, context.timeoutNanos());
@@ -184,7 +185,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Waits with a separate time-out, because the store's time-out thread can be late. */
+  /** Waits for a response with its own time-out, since the store's time-out thread can be late. */
   @CanIgnoreReturnValue
   private <T> T await(CompletableFuture<T> answer, @Nullable ChargeOutcome ifSent, long until) {
     try {
@@ -201,7 +202,7 @@ public final class RemoteStore implements BucketStore {
     }
   }
 
-  /** Withdraws the request if it is still in the queue. Returns the exception for the caller. */
+  /** Withdraws the request if it is still in the queue. Returns an exception with the message. */
   private static StoreException leave(
       CompletableFuture<?> answer,
       @Nullable ChargeOutcome ifSent,
@@ -559,9 +560,9 @@ public final class RemoteStore implements BucketStore {
 
   /**
    * Waits up to the time-out for refunds and for batches over several servers in flight, then
-   * closes the connections. Requests that are still in flight fail. If one of the store's own
-   * threads calls this method, another thread closes the store, since the store's threads must not
-   * wait for their own work.
+   * closes the connections, which fails the requests that are still in flight. If one of the
+   * store's own threads calls this method, another thread closes the store, since the store's
+   * threads must not wait for their own work.
    */
   @Override
   public void close() {

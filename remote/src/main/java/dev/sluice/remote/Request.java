@@ -46,8 +46,8 @@ public class Request extends CompletableFuture<List<Reading>> {
   }
 
   /**
-   * Completes the request with the store's readings, but does not wake the caller as {@link #wake}
-   * does.
+   * Completes the request with the store's time and the TATs of its buckets, but does not wake the
+   * caller as {@link #wake} does.
    */
   void answer(List<Reading> readings) {
     super.complete(readings);
@@ -94,7 +94,8 @@ public class Request extends CompletableFuture<List<Reading>> {
   /**
    * Wakes the caller if this request is done.
    *
-   * @param others the wake-up that the woken caller continues; null if there is none
+   * @param others wakes further callers, on the woken caller's thread; null if the woken caller
+   *     wakes no other caller
    * @return whether a caller was woken
    */
   @CanIgnoreReturnValue
@@ -109,7 +110,7 @@ public class Request extends CompletableFuture<List<Reading>> {
     }
   }
 
-  /** Claims this request for sending or dropping. Only the first claim returns true. */
+  /** Claims this request for sending or dropping; only the first call returns true. */
   final boolean leave() {
     return left.compareAndSet(false, true);
   }

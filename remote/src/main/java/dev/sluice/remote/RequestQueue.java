@@ -66,7 +66,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestQueue {
 
-  // The upper bound of the round-trip estimate, for example after a slow call.
+  // The upper bound of the round-trip estimate, so that one slow call does not raise it too far.
   private static final long MOST_ROUND_TRIP_NANOS = 50_000_000;
   // The round-trip estimate is at most the time-out divided by this number.
   private static final int LEAST_ROUND_TRIPS = 4;
@@ -201,7 +201,8 @@ public final class RequestQueue {
           send(slot);
         }
       } catch (Throwable e) {
-        // The call's requests have failed or will time out. The next drain() sends other requests.
+        // The call's requests have failed or will time out. The next drain() sends the requests
+        // that still wait in the queue.
       }
       missed = wip.addAndGet(-missed);
     } while (missed != 0);
@@ -266,7 +267,7 @@ public final class RequestQueue {
    * Takes from the queue the requests that can share the next call.
    *
    * @param requests receives the requests
-   * @return the number of charges of the requests taken
+   * @return the number of charges of the requests that were taken from the queue
    */
   private int take(List<Request> requests) {
     int charges = 0;

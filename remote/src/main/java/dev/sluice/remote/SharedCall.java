@@ -208,9 +208,9 @@ final class SharedCall {
   }
 
   /**
-   * Sends each request in a separate call, all calls at once and in order. Sends a request again
-   * after a transient fault. A request that must not overtake another request waits until that
-   * request has ended.
+   * Sends each request in a separate call, in order, without waiting for the responses. Sends a
+   * request again after a transient fault. A request that must not overtake another request waits
+   * until that request has ended.
    */
   private void apart() {
     AtomicInteger left = new AtomicInteger(requests.size());
@@ -276,8 +276,8 @@ final class SharedCall {
   }
 
   /**
-   * Ends the call after its last request has ended, or at the first outage, when other requests can
-   * still be in flight.
+   * Counts a request that has ended, and records its outage if there is one. After the last
+   * request, reports the first outage or a response, and frees the slot.
    */
   private void settled(AtomicInteger left, @Nullable String oneOutage) {
     if (oneOutage != null) {
@@ -363,9 +363,9 @@ final class SharedCall {
   }
 
   /**
-   * Reports the result of this call once, to the breaker and the observer. A call that was rejected
-   * because of a key, and timed out later, counts as a response: moving a cluster slot can take
-   * longer than the callers' time-out, although the server is reachable.
+   * Reports the result of this call once, to the breaker and the observer. If the server rejected a
+   * call because of one of its keys, and a later attempt timed out, the server counts as reachable:
+   * moving a cluster slot can take longer than the callers' time-out.
    *
    * @param outage why the server is unreachable; null if the server responded, even with an error
    */

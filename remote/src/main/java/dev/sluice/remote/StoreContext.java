@@ -135,12 +135,12 @@ public final class StoreContext {
     return new RequestQueue(server, queues, waiting, timing, observer);
   }
 
-  /** Returns a separate queue for a server. The observer does not see the queue's calls. */
+  /** Returns a separate queue for a server; no observer is notified of the queue's calls. */
   RequestQueue unseenQueue(Endpoint server) {
     return new RequestQueue(server, queues, new AtomicInteger(), timing, observerOfNothing());
   }
 
-  /** Returns a queue on which every call times out. The observer does not see the queue's calls. */
+  /** Returns a queue on which every call times out; no observer is notified of the calls. */
   RequestQueue queueToUnreachable() {
     BucketStore.Observer unseen = observerOfNothing();
     return unseenQueue(

@@ -112,7 +112,7 @@ public final class SystemTiming implements Timing {
 
   @Override
   public <T> CompletableFuture<T> within(CompletableFuture<T> future, long nanos) {
-    // When the copied future completes, it cancels the timer of orTimeout.
+    // If the copy of the future completes in time, it cancels the timer of orTimeout.
     return future.copy().orTimeout(nanos, TimeUnit.NANOSECONDS);
   }
 

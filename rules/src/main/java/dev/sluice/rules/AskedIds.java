@@ -19,7 +19,7 @@ final class AskedIds {
 
   /**
    * The largest number of rules per limit for which ids are checked. Each override is compared with
-   * each rule of its limit, so checking all rules would slow reloads down.
+   * each rule that charges its limit; with more rules, these comparisons would slow reloads down.
    */
   private static final int MOST_TEMPLATES = 200;
 

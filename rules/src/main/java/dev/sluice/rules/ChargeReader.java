@@ -40,7 +40,7 @@ final class ChargeReader<C> {
   private static final List<String> COST_FIELDS = List.of("header", "default");
   private static final List<String> EXCESSES = List.of("reject", "drain", "debt");
 
-  /** A limit, its id template, and whether the limit is in shadow, to find duplicates. */
+  /** A limit, its id template, and whether the limit is in shadow mode, to find duplicates. */
   private record Bucket(String limit, String id, boolean shadow) {}
 
   private final boolean ofDescriptors;

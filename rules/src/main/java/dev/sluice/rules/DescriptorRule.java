@@ -17,7 +17,7 @@ import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A rule for descriptors. The rule matches a descriptor with the same number of entries and with
+ * A rule for descriptors. The rule matches a descriptor that has as many entries as the rule, with
  * the same keys in the same order.
  *
  * @param domain the domain of the descriptors; null for any domain

@@ -49,7 +49,7 @@ public final class GroupedAddress {
    * Groups an address in the same way as {@code {ip}} groups a client's address.
    *
    * @param text an address or a range
-   * @return the first 64 bits as an IPv6 address; any other text is returned unchanged
+   * @return the first 64 bits of an IPv6 address, as an address; any other text unchanged
    */
   public static String of(String text) {
     IpAddress address = lowest(text);
@@ -61,7 +61,8 @@ public final class GroupedAddress {
   /**
    * Groups an address by its first bits, in the same way as {@code {ip/BITS}}.
    *
-   * @return the range; null for an IPv4 address; if {@code bits} is 0, {@code of(text)}
+   * @return the range; null for an IPv4 address; the result of {@code of(text)} if {@code bits} is
+   *     0
    */
   static @Nullable String of(String text, int bits) {
     if (bits == 0) {

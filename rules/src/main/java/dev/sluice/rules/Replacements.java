@@ -58,7 +58,8 @@ public final class Replacements {
    *
    * @param domain the rule's domain; null for any domain
    * @param own the limits that the rule charges
-   * @param replaced the limits that are not charged for other descriptors if the rule matches
+   * @param replaced the limits that are not charged for other descriptors of a request if the rule
+   *     matches one of its descriptors
    * @param at where the rule starts
    * @param elsewhere the name of the rule's file if the file's mistakes were reported before;
    *     otherwise empty

@@ -32,8 +32,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * The first rule that matches always decides: a rule never falls through to the next rule, and two
  * rules are never merged. So a reader of the file needs to find only one rule to know what a
- * request is charged. To try out a limit, add the limit in shadow to an existing rule; a new rule
- * would prevent the rules below it from matching.
+ * request is charged. To try out a limit, add the limit in shadow mode to an existing rule; a new
+ * rule would prevent the rules below it from matching.
  */
 /**
  * An ordered list of rules that map a descriptor or a request to the limits to be charged. The
@@ -337,7 +337,7 @@ public final class RuleBook implements RequestRules {
    * Explains which rule matches one interpretation of a request, and why the rules before it do not
    * match.
    *
-   * @param facts one of {@link #readings}
+   * @param facts one of the interpretations that {@link #readings} returns
    * @return the explanation of this interpretation; {@link #match(WebRequest, ClientAddress)} joins
    *     the matches of all interpretations, and throws if one interpretation is unusable
    */
@@ -367,7 +367,8 @@ public final class RuleBook implements RequestRules {
    * out.
    *
    * @param before the earlier book
-   * @return a line for each rule that was added or removed, and for each other field that changed
+   * @return a line for each rule that was added or removed, and for each changed field besides the
+   *     rules
    */
   public List<String> changesSince(RuleBook before) {
     return RuleChanges.between(before.source, source);
@@ -423,7 +424,7 @@ public final class RuleBook implements RequestRules {
      * A rule that rejects the request, since a value that the rule needs is absent or unusable.
      *
      * @param line where the rule starts in the file, from 1
-     * @param detail what is missing or unusable, in the text that the client receives
+     * @param detail the message for the client: which value is missing or unusable
      */
     public record Unusable(int line, String detail) {}
   }

@@ -99,7 +99,10 @@ final class RuleChanges {
     return one.text.equals(other.text);
   }
 
-  /** Returns, for all i and j, the length of the longest common subsequence from i and j on. */
+  /**
+   * Returns, for all i and j, the length of the longest common subsequence of the old rules from
+   * index i on and the new rules from index j on.
+   */
   private static int[][] common(List<Written> old, List<Written> now) {
     int[][] common = new int[old.size() + 1][now.size() + 1];
     for (int i = old.size() - 1; i >= 0; i--) {

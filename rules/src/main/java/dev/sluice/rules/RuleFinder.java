@@ -71,7 +71,8 @@ final class RuleFinder {
   @Nullable AnyRule covering(AnyRule rule, BooleanSupplier allowed) {
     if (rule instanceof RequestRule request) {
       // A covering rule is indexed under every first segment of the covered rule, or is tried for
-      // every segment. A search for only one first segment therefore finds every covering rule.
+      // every segment. A search for one first segment of the covered rule therefore finds every
+      // covering rule.
       List<String> segments =
           request.leadingSegments().stream()
               .limit(1)

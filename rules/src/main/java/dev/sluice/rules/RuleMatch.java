@@ -21,10 +21,10 @@ import org.jspecify.annotations.Nullable;
  * yet been sent to a store.
  *
  * @param line where the rule starts in the file, from 1
- * @param verdict whether the rule's limits decide, or the rule itself
+ * @param verdict whether the rule's limits decide, or the rule admits or denies every request
  * @param charges the charges in the order of the rule. The list is empty if each limit is skipped
- *     because the request lacks a value. A limit in shadow is charged in a separate call, so that
- *     the limit cannot deny a request that the enforced limits admit
+ *     because the request lacks a value. A limit in shadow mode is charged in a separate call, so
+ *     that the limit cannot deny a request that the enforced limits admit
  * @param replaces the names of limits that are not charged for any other descriptor of the request
  */
 public record RuleMatch(
@@ -44,9 +44,10 @@ public record RuleMatch(
    * Makes a match.
    *
    * @param line where the rule starts in the file, from 1
-   * @param verdict whether the rule's limits decide on the request, or the rule itself
+   * @param verdict whether the rule's limits decide, or the rule admits or denies every request
    * @param charges the charges in the order of the rule; copied
-   * @param replaces the names of limits that are not charged for other descriptors; copied
+   * @param replaces the names of limits that are not charged for any other descriptor of the
+   *     request; copied
    */
   public RuleMatch {
     charges = List.copyOf(charges);
@@ -66,9 +67,9 @@ public record RuleMatch(
    * Returns the transactions of the enforced limits, to be charged as one atomic batch. Several
    * charges of one bucket become one transaction with the highest of their costs.
    *
-   * @param limits the limits from which the rule book came
+   * @param limits the limits with which the rule book was loaded
    * @param hits the number of hits for which the request counts, not negative
-   * @return the transactions of the limits that are not in shadow
+   * @return the transactions of the limits that are not in shadow mode
    * @throws dev.sluice.limit.InvalidRequestException under the conditions of {@link
    *     RuleCharge#transaction(Limits, long)}
    */
@@ -77,13 +78,13 @@ public record RuleMatch(
   }
 
   /**
-   * Returns the transactions of the limits in shadow, to be charged one by one. A transaction with
-   * a cost above the burst or with an invalid id is left out, since a limit in shadow must not deny
-   * a request.
+   * Returns the transactions of the limits in shadow mode, to be charged one by one. A transaction
+   * with a cost above the burst or with an invalid id is left out, since a limit in shadow mode
+   * must not deny a request.
    *
-   * @param limits the limits from which the rule book came
+   * @param limits the limits with which the rule book was loaded
    * @param hits the number of hits for which the request counts, not negative
-   * @return the transactions of the limits in shadow
+   * @return the transactions of the limits in shadow mode
    */
   public List<Transaction> trials(Limits limits, long hits) {
     return transactions(limits, hits, true);
@@ -139,7 +140,7 @@ public record RuleMatch(
    * @param limit the limit's name
    * @param parts the text of each part of the id
    * @param fixedCost the cost in tokens; null if the cost is the number of hits of the request
-   * @param shadow whether the limit is in shadow: its denials are counted, not enforced
+   * @param shadow whether the limit is in shadow mode: its denials are counted, not enforced
    * @param excess what happens if the cost exceeds the tokens in the bucket
    * @param call the id of the request, with which a later charge settles the cost; null if the
    *     charge reserves nothing
@@ -158,7 +159,7 @@ public record RuleMatch(
      * @param limit the limit's name
      * @param parts the text of each part of the id; copied
      * @param fixedCost the cost in tokens; null if the cost is the number of hits
-     * @param shadow whether the limit is in shadow
+     * @param shadow whether the limit is in shadow mode
      * @param excess what happens if the cost exceeds the tokens in the bucket
      * @param call the id of the request; null if the charge reserves nothing
      */
@@ -187,11 +188,11 @@ public record RuleMatch(
     }
 
     /**
-     * Returns the transaction of this charge with a cost of 1. The transaction is in shadow if the
-     * charge is in shadow. Use this method to set the cost yourself, for example to drain a bucket
-     * if the cost exceeds the burst (see {@link #excess}).
+     * Returns the transaction of this charge with a cost of 1. The transaction is in shadow mode if
+     * the charge is in shadow mode. Use this method to set the cost yourself, for example to drain
+     * a bucket if the cost exceeds the burst (see {@link #excess}).
      *
-     * @param limits the limits from which the rule book came
+     * @param limits the limits with which the rule book was loaded
      * @return the transaction, with a cost of 1
      * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the values form no
      *     valid id of this limit
@@ -206,7 +207,7 @@ public record RuleMatch(
     /**
      * Returns the transaction of this charge with the {@linkplain #cost cost} for a request.
      *
-     * @param limits the limits from which the rule book came
+     * @param limits the limits with which the rule book was loaded
      * @param hits the number of hits, not negative; 0 for a request that only checks
      * @return the transaction, with the cost for the given hits
      * @throws InvalidRequestException if the values form no valid id of this limit, or the cost is
@@ -221,7 +222,7 @@ public record RuleMatch(
    * The charges of a rule, before the rule is applied to a descriptor or a request.
    *
    * @param line where the rule starts in the file, from 1
-   * @param verdict whether the rule's limits decide on a request, or the rule itself
+   * @param verdict whether the rule's limits decide, or the rule admits or denies every request
    * @param limits the limits that the rule charges, in order
    * @param <C> the source of ids and costs
    */

@@ -40,8 +40,8 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns a pattern in which each star matches any text. In the text, a backslash has no special
-   * meaning.
+   * Returns a pattern in which each star matches any text. A backslash in the pattern has no
+   * special meaning.
    *
    * @param value the pattern as text, such as {@code api/*}
    * @return the parsed pattern
@@ -124,8 +124,8 @@ public record ValuePattern(List<String> pieces) {
   }
 
   /**
-   * Returns a sample value. Another pattern matches the sample value if and only if the other
-   * pattern {@linkplain #covers covers} this pattern.
+   * Returns one value that this pattern matches. Another pattern matches the sample value if and
+   * only if the other pattern {@linkplain #covers covers} this pattern.
    *
    * @return this pattern with each star replaced by a character that occurs in no pattern
    */
@@ -144,8 +144,8 @@ public record ValuePattern(List<String> pieces) {
       return isOpen() ? matches(other.value()) : other.matches(value());
     }
     // A star of one pattern can match everything between the first and the last star of the other
-    // pattern. So at least one value matches both patterns if the texts before the first stars
-    // agree, and the texts after the last stars agree.
+    // pattern. Therefore at least one value matches both patterns if the texts before the first
+    // stars agree, and the texts after the last stars agree.
     String begin = pieces.get(0);
     String its = other.pieces.get(0);
     String end = pieces.get(pieces.size() - 1);

@@ -142,8 +142,8 @@ final class Bench implements AutoCloseable {
   }
 
   /**
-   * A store for tests of asynchronous calls. A test can wait until all calls have completed, and
-   * until all actions that depend on the calls are done. Thread-safe.
+   * A store for tests of asynchronous calls. A test can wait until all calls of the store have
+   * completed and all actions chained to their futures are done. Thread-safe.
    */
   static final class SettlingStore implements BucketStore, DirectStore {
 

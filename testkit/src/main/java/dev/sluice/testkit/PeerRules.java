@@ -98,7 +98,7 @@ interface PeerRules extends DrivenStores {
     JsonNode expect = step.get("expect");
     if (step.get("op").asText().equals("retain_recent")) {
       // governor stores a key at least until the key's bucket is full. The keys that governor
-      // stores must therefore include each key whose bucket is not full in Sluice.
+      // stores must include each key whose bucket is not full in Sluice.
       List<String> kept = new ArrayList<>();
       expect.get("keys").forEach(key -> kept.add(key.asText()));
       for (String key : keys) {

@@ -92,9 +92,9 @@ interface SeveralQuotasRules extends DrivenStores {
 
   /**
    * Returns the most tokens that {@code spendUpTo} can spend in addition to the tokens that it
-   * reports. On several servers, an attempt can overlap with the refund of the previous attempt,
-   * and the refund then returns too few tokens (decision 004). {@code spendUpTo} makes at most
-   * eight attempts.
+   * reports. {@code spendUpTo} makes at most eight attempts to spend. On several servers, an
+   * attempt to spend can overlap with the refund of the previous attempt, and the refund then
+   * returns too few tokens (decision 004).
    */
   default long mostLost(long asked) {
     return 0;

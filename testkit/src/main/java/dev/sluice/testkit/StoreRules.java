@@ -25,7 +25,7 @@ interface StoreRules extends DrivenStores {
     return new Charge(key, Op.SPEND, incrementNanos, 1_000, Effect.NO_END);
   }
 
-  /** Charges buckets in one batch, and returns the readings, which the caller can ignore. */
+  /** Charges buckets in one batch. Returns the store's time and the TATs before the charges. */
   @CanIgnoreReturnValue
   private static List<Reading> charge(BucketStore store, Charge... charges) {
     return store.charge(List.of(charges));
@@ -103,7 +103,7 @@ interface StoreRules extends DrivenStores {
       time.advanceNanos(100);
       assertThat(store.charge(List.of(withdrawal(300, start + 300)))).hasSize(1);
       assertThat(tats(store, List.of("1:a")))
-          .as("the withdrawal leaves at most a full bucket")
+          .as("the withdrawal of a spend leaves at most a full bucket")
           .allMatch(tat -> tat <= time.nanos());
     }
   }
@@ -114,7 +114,7 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(time)) {
       long start = time.nanos();
       assertThat(store.charge(List.of(withdrawal(300, start + 300))).get(0).tatNanos())
-          .as("the withdrawal creates no bucket")
+          .as("the withdrawal of a spend creates no bucket")
           .isEqualTo(Gcra.NO_TAT);
       charge(store, spend("1:a", 300));
       charge(store, spend("1:a", 500));
@@ -237,7 +237,7 @@ interface StoreRules extends DrivenStores {
 
   /**
    * Any text is a valid key. Two different keys never share a bucket, whatever separators the keys
-   * contain. A store does not trim, truncate or convert keys to lower case.
+   * contain. A store neither trims nor truncates keys, nor converts keys to lower case.
    */
   @Test
   default void charge_keysOfAnyKind_areDifferentBuckets() {
@@ -284,7 +284,7 @@ interface StoreRules extends DrivenStores {
     try (BucketStore store = newStore(new ManualTime())) {
       for (int i = 0; i < keys.size(); i++) {
         assertThat(store.charge(List.of(spend(keys.get(i), i + 1))).get(0).tatNanos())
-            .as("the bucket of key %d did not exist before", i)
+            .as("the key with the index %d had no bucket yet", i)
             .isEqualTo(Gcra.NO_TAT);
       }
       List<Long> tats = tats(store, keys);

@@ -131,8 +131,9 @@ interface SuppliedQuotaRules extends DrivenStores {
   }
 
   /**
-   * A spend with a large quota can leave a debt for a spend with a small quota. The limiter
-   * forgives a debt at most once within the small quota's refill time τ.
+   * A spend with a large quota can leave a debt for a spend with a small quota. If two quotas use
+   * one bucket, the limiter forgives a debt at most once within the refill time τ of the smaller
+   * quota.
    */
   @Test
   default void spend_twoQuotasOnOneBucket_forgiveADebtOnce() {

@@ -136,7 +136,7 @@ interface WaitRules extends DrivenStores {
   default void spend_whileOthersWait_isDeniedBehindThem() {
     try (Bench bench = empty()) {
       CompletableFuture<Decision> waiting = acquire(bench, 5, MINUTE);
-      // The tokens of waiting callers are not a debt, so the spends below must not forgive the
+      // The tokens of waiting callers are not a debt, so a denied spend must not forgive these
       // tokens.
       for (int i = 0; i < 3; i++) {
         assertThat(bench.limiter.spend(WAITS, ID))

@@ -43,7 +43,7 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the fields of a decision into the current object.
+   * Writes the fields of a decision into the JSON object that is being written.
    *
    * @param decision the decision
    * @param batch whether the decision is about a batch
@@ -181,7 +181,7 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the reason why no limit applies into the current object.
+   * Writes the reason why no limit applies into the JSON object that is being written.
    *
    * @param coverage the reason why no limit applies; null if there was nothing to check
    * @param json the target
@@ -204,8 +204,9 @@ public final class DecisionWriter {
   }
 
   /**
-   * Writes the fields of a limit's quota into the current object. For a limit with several quotas,
-   * writes the fields of the quota with the longest period and the list of all quotas.
+   * Writes the fields of a limit's quota into the JSON object that is being written. For a limit
+   * with several quotas, writes the fields of the quota with the longest period and the list of all
+   * quotas.
    *
    * @param quotas the quotas, the longest period first
    * @param json the target

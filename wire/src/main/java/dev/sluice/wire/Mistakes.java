@@ -78,8 +78,8 @@ public final class Mistakes {
   }
 
   /**
-   * Adds a mistake, unless the field already has a mistake. A field that cannot be read is thus not
-   * reported a second time, as missing.
+   * Adds a mistake, unless the field already has a mistake, so that a field that cannot be read is
+   * not also reported as missing.
    */
   private void add(Mistake mistake) {
     if (mistake.field() != null && !fields.add(mistake.field())) {

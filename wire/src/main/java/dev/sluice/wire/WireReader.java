@@ -61,8 +61,8 @@ public final class WireReader {
   private static final int DEEPEST = 4;
 
   /**
-   * The largest number of characters of a text or number. Valid ids are much shorter than this
-   * maximum, so most longer ids pass the parser and are rejected with a message about ids.
+   * The largest number of characters of a text or number. Valid ids are much shorter, so most ids
+   * that are too long pass the parser and are rejected with a message about ids.
    */
   static final int LONGEST_TEXT = 8192;
 

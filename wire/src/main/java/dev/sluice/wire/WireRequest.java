@@ -194,7 +194,7 @@ public final class WireRequest {
    * Looks up the transactions of a check, spend or refund. Call this method only once.
    *
    * @param limits the limits in force
-   * @param limiter decides whether a limit without a default is a mistake
+   * @param limiter the limiter, which decides whether a limit without a default is a mistake
    * @return the single transaction, or all transactions of the batch in their order
    * @throws WireException with all mistakes in the request
    */
@@ -207,7 +207,7 @@ public final class WireRequest {
    * Looks up the transaction of a request with {@code "upTo": true}. Call this method only once.
    *
    * @param limits the limits in force
-   * @param limiter decides whether a limit without a default is a mistake
+   * @param limiter the limiter, which decides whether a limit without a default is a mistake
    * @return a list with one transaction; ignore its cost and use {@link #most}
    * @throws WireException with all mistakes in the request
    */
@@ -234,7 +234,7 @@ public final class WireRequest {
    * Looks up the transactions of a reset; rejects a cost or kind. Call this method only once.
    *
    * @param limits the limits in force
-   * @param limiter decides whether a limit without a default is a mistake
+   * @param limiter the limiter, which decides whether a limit without a default is a mistake
    * @return the single transaction, or all transactions of the batch in their order
    * @throws WireException with all mistakes in the request
    */

@@ -484,9 +484,9 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * Returns the pause after a step that deleted full buckets. With this pause, deleting full
-   * buckets takes a twentieth of one connection's time. If many buckets of the step were full, as
-   * when many new ids arrive, deleting takes up to half of one connection's time.
+   * Returns the pause after a step that deleted full buckets. Because of the pauses, deleting full
+   * buckets takes a twentieth of one connection's time, or up to half of it while the steps find
+   * many full buckets, as when many new ids arrive.
    */
   static long pauseNanos(long tookNanos, int deleted) {
     long times = Math.min(Math.max(Cleaning.LOT / Math.max(deleted, 1), 1), Cleaning.SHARE);

@@ -84,7 +84,7 @@ public record Conversion(
     }
   }
 
-  /** Collects the files' text for all domains, with unique names. Not thread-safe. */
+  /** Collects the text of the converted files, with unique limit names. Not thread-safe. */
   static final class ConvertedFiles {
 
     /** Top-level keys of limit files, which are not allowed as names of limits. */

@@ -151,8 +151,8 @@ final class DomainWriter {
     @Nullable Branch any;
 
     /**
-     * Maps a descriptor to lists of keys that lead to a limit below a more general descriptor, but
-     * not below the descriptor itself.
+     * Maps a descriptor to the lists of keys that lead to a limit below a more general sibling, but
+     * to no limit below the descriptor itself.
      */
     final Map<Branch, Set<List<String>>> dead = new HashMap<>();
 
@@ -182,7 +182,8 @@ final class DomainWriter {
 
     /** Fills the map {@link #dead} after all descriptors were added. */
     void close() {
-      // Maps each list of keys to the patterns below which these keys lead to a limit.
+      // Maps each list of keys to the patterns of the descriptors from which these keys lead to a
+      // limit.
       Map<List<String>, PatternSet> all = new LinkedHashMap<>();
       open.forEach(
           one ->
@@ -259,9 +260,9 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the descriptors that can be written as overrides of a default: the limit of their
-   * sibling for any value. A value that a pattern matches is written as a rule, not as an override;
-   * otherwise the pattern's rule would match before the rule of the default.
+   * Returns the descriptors that can be written as overrides of the limit of the sibling descriptor
+   * that matches any value. A value that a pattern matches is written as a rule, not as an
+   * override; otherwise the pattern's rule would match before the rule of the default.
    */
   private Set<Branch> overriding(List<Branch> before, Siblings siblings) {
     Set<Branch> overriding = new LinkedHashSet<>();
@@ -283,7 +284,10 @@ final class DomainWriter {
     return !GroupedAddress.isIn(key, IdFormat.string()) || GroupedAddress.of(value).equals(value);
   }
 
-  /** Whether a descriptor only has a quota, so that it can be a default or an override. */
+  /**
+   * Whether a descriptor has a quota and no other setting, so that its limit can be written as a
+   * default or an override.
+   */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
     return rate != null
@@ -306,8 +310,8 @@ final class DomainWriter {
   }
 
   /**
-   * Returns the lists of keys that lead from a descriptor to limits below the descriptor; maps each
-   * list to whether a limit exists for all values of the keys.
+   * Returns each list of keys that leads from a descriptor to a limit below it, mapped to whether
+   * such a limit exists for all values of the keys.
    */
   private Map<List<String>, Boolean> limited(Branch branch) {
     Map<List<String>, Boolean> limited = limits.get(branch);
@@ -345,7 +349,7 @@ final class DomainWriter {
     Quota quota = rate.quota();
     String begin = begin(entries(path));
     if (quota == null) {
-      // In shadow, a limit that denies everything still admits all requests.
+      // In shadow mode, a limit that denies everything still admits all requests.
       boolean denies = rate.isNothing() && !branch.shadow();
       String verdict = denies ? "    deny: true\n" : "    unlimited: true\n";
       files.rule(() -> begin + replaces(rate) + verdict);

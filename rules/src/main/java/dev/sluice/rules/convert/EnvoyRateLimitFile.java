@@ -180,7 +180,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
     /**
      * Reads a list of descriptors.
      *
-     * @param earlier the descriptors of the same list in earlier files
+     * @param earlier the descriptors that earlier files have at this place
      */
     List<Branch> branches(@Nullable Node node, List<Branch> earlier) {
       List<Branch> branches = new ArrayList<>();
@@ -424,7 +424,7 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
    * @param value the value, in which each {@code *} stands for any text; null for any value
    * @param pattern the values that the descriptor matches
    * @param rate the limit; null if the descriptor has no limit
-   * @param shadow whether the limit is in shadow
+   * @param shadow whether the limit is in shadow mode
    * @param shared whether all matching values share one bucket
    * @param below the descriptors for the next entry
    */
@@ -446,7 +446,8 @@ final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domai
      * @param named the place of the name; null if the limit has no name
      * @param quota the quota; null if the limit denies or admits everything
      * @param isNothing whether the limit denies everything (0 requests)
-     * @param replaces the names of rate limits that are not charged for other descriptors
+     * @param replaces the names of rate limits that are not charged for other descriptors of the
+     *     request
      */
     record Rate(
         String name,

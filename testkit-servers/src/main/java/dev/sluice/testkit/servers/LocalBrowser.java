@@ -168,7 +168,7 @@ public final class LocalBrowser implements AutoCloseable {
   /**
    * Runs a script in the page.
    *
-   * @param script the body of a function that returns a value
+   * @param script the body of a JavaScript function that returns a value
    * @return the returned value
    */
   @CanIgnoreReturnValue

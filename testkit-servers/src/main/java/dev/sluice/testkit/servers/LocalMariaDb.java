@@ -97,7 +97,7 @@ public final class LocalMariaDb {
     }
   }
 
-  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
+  /** Freezes the server: connections to the server stay open, but it sends nothing. */
   public static synchronized void freeze() {
     signal("STOP");
   }
@@ -163,7 +163,7 @@ public final class LocalMariaDb {
     }
   }
 
-  /** Not synchronized: a test that ends the JVM can hold the lock. */
+  /** Not synchronized, since a test that ends the JVM can hold the lock of this class. */
   private static void stop() {
     server().destroyForcibly();
     try (Stream<Path> files = Files.walk(folder())) {

@@ -236,8 +236,8 @@ public final class LocalPostgres {
 
   /**
    * Starts a separate process that waits until the server has deleted the file {@code ofServer},
-   * and then deletes a folder. A hundred databases have about 30,000 files. If the JVM deleted the
-   * files itself, Maven would kill the JVM for taking so long to end.
+   * and then deletes a folder. If the JVM itself deleted the files, which are about 30,000 for a
+   * hundred databases, Maven would kill the JVM for taking so long to end.
    */
   private static void deleteLater(Path folder, Path ofServer) throws IOException {
     String script =

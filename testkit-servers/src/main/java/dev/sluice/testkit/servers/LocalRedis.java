@@ -110,7 +110,7 @@ public final class LocalRedis implements AutoCloseable {
           }
         }
       } catch (IOException e) {
-        // The bus port is taken. The next attempt tries another port.
+        // The port of the Cluster bus is already in use. The next attempt tries another port.
       }
     }
     throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
@@ -248,7 +248,7 @@ public final class LocalRedis implements AutoCloseable {
     }
   }
 
-  /** Freezes the server. Connections to the server stay open, but the server sends nothing. */
+  /** Freezes the server: connections to the server stay open, but it sends nothing. */
   public void freeze() {
     signal("STOP");
   }

@@ -23,8 +23,9 @@ import org.junit.jupiter.params.provider.EnumSource;
 
 /**
  * Tests of how a filter finds the client's address. The proxy at 127.0.0.1 and all proxies in
- * 10.0.0.0/8 are trusted. A trusted proxy appends the address from which it got the request to the
- * header. A client can forge all text to the left of the appended address.
+ * 10.0.0.0/8 are trusted. A trusted proxy appends to the header the address from which it received
+ * the request. A client can forge everything in the header to the left of the address that the
+ * proxy appended.
  */
 interface ClientAddressRules extends FilterRules {
 

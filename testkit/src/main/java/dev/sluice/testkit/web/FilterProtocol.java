@@ -32,7 +32,7 @@ public enum FilterProtocol {
     /** Sends a GET request for a path below the application's prefix. */
     Exchange get(String path) throws Exception;
 
-    /** Sends the header of a POST request. The body of the request never arrives. */
+    /** Sends the header of a POST request whose body never arrives. */
     Exchange postWithoutBody(String path) throws Exception;
 
     @Override

@@ -240,7 +240,7 @@ final class FilterRun implements AutoCloseable {
       breakAfter(0);
     }
 
-    /** Lets the next {@code more} calls succeed, and makes all later calls fail. */
+    /** Lets the next {@code more} calls of the store succeed, and makes all later calls fail. */
     void breakAfter(int more) {
       breaksAfter = calls.get() + more;
     }
