@@ -562,8 +562,9 @@ final class ServerClient {
   }
 
   /**
-   * Returns why TLS failed. A TLS alert from the server is about the client's certificate. All
-   * other TLS failures are about the server's certificate, or a server without TLS.
+   * Returns why TLS failed, and what to do: the server rejects the client's certificate, the client
+   * does not trust the server's certificate, the server has no TLS, or the server closed the
+   * connection.
    */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());

@@ -20,7 +20,7 @@ final class ServerSettings {
 
   private ServerSettings() {}
 
-  /** The options that all commands for settings share. */
+  /** The options that all commands for overrides and penalties share. */
   private abstract static class Base extends ConsoleCommand {
 
     final String path;
@@ -48,7 +48,10 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /** Prints a setting as JSON or as a sentence. A malformed response is printed unchanged. */
+    /**
+     * Prints an override or a penalty as JSON or as a sentence. A malformed response is printed
+     * unchanged.
+     */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {
@@ -135,7 +138,7 @@ final class ServerSettings {
     }
   }
 
-  /** Prints the settings, one per line. */
+  /** Prints the overrides or penalties, one per line. */
   abstract static class ListCommand extends Base {
 
     private final String field;
@@ -173,7 +176,7 @@ final class ServerSettings {
   /** Formats an override or a penalty of a server as a sentence for people. */
   private record SettingText(Map<String, Object> fields) {
 
-    /** Parses one setting; null if the text is not a setting. */
+    /** Parses one override or penalty; null if the text is neither. */
     static @Nullable SettingText parse(String json) {
       Map<String, Object> fields = ServerClient.parsed(json);
       return fields != null && fields.containsKey("limit") && fields.containsKey("id")
@@ -186,8 +189,8 @@ final class ServerSettings {
     }
 
     /**
-     * Formats the setting as one line: {@code ApiCallsPerKey k1: burst 500, then 500 per 7d (from
-     * the limit files)}.
+     * Formats the override or penalty as one line: {@code ApiCallsPerKey k1: burst 500, then 500
+     * per 7d (from the limit files)}.
      */
     String text() {
       StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");

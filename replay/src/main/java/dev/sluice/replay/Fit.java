@@ -20,15 +20,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
  * which a given share of the clients is never denied. In this class, a client is an id of the
- * limit. The result is exact if each request is charged to only one id of the limit. Takes 8 bytes
- * per client, and 16 bytes per client and rate. Not thread-safe.
+ * limit. The result is exact if each request is charged to only one id of the limit. A fit takes 8
+ * bytes of memory per client, and 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
   private static final long MINUTE = 60_000_000_000L;
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-  /** What to minimize when a quota is chosen from the curve. */
+  /** What to minimize when one of several quotas is chosen. */
   public enum Prefer {
     /** Prefers the quota that allows a client the fewest requests within a minute. */
     WORST,
@@ -53,8 +53,8 @@ public final class Fit implements Demands {
     }
 
     /**
-     * Chooses a quota from the curve. If there is an attack, prefers the quotas that deny the most
-     * heavy clients.
+     * Chooses one of the given quotas. If there is an attack, prefers the quotas that deny the
+     * largest number of heavy clients.
      */
     public Point of(List<Point> curve) {
       return curve.stream()

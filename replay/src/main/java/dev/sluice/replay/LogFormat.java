@@ -206,7 +206,7 @@ abstract class LogFormat {
     int unused = column(wanted);
   }
 
-  /** Sets the columns from whose values the format computes the hash of each further line. */
+  /** Sets the columns whose values are hashed in each line that is read from now on. */
   final void hashBy(int[] columns) {
     this.hashed = columns;
   }

@@ -111,7 +111,8 @@ final class ReadAhead implements AutoCloseable {
         filled.put(batch);
       } while (!batch.isLast());
     } catch (InterruptedException | IOException e) {
-      // The run has ended and needs no more requests, or a file could not be closed after reading.
+      // The replay has ended and needs no more requests, or a file could not be closed after
+      // reading.
     }
   }
 

@@ -230,8 +230,8 @@ public final class Replay {
 
   /**
    * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
-   * this hash function never changes. The first shard has the number 1. The run of each shard reads
-   * all lines. {@link Shards} joins the results of all shards.
+   * this hash function never changes. The first shard has the number 1. The replay of each shard
+   * reads all lines. {@link Shards} joins the results of all shards.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {

@@ -366,7 +366,7 @@ final class ReplayRun {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the group of lines can have the same values, or can have added a column.
+    // An earlier line of the same batch can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -488,8 +488,8 @@ final class ReplayRun {
   }
 
   /**
-   * Returns the number of a line's client. A client with a denial gets a number even if the table
-   * of all clients is full.
+   * Returns the index of a line's client in the counts. A client with a denial gets an index even
+   * if the table of all clients is full.
    */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {

@@ -65,7 +65,7 @@ public final class ReplayText {
     }
     if (found.late() > 0) {
       text.append(
-          "; %s were later than --window allows, and were decided at the time of the line before"
+          "; %s lines were later than --window allows, and were decided at the time of the line before"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();

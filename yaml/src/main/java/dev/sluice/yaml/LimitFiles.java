@@ -306,8 +306,8 @@ public final class LimitFiles {
 
     /**
      * Adds a file that refers to the limits. The file is loaded together with the limits, and its
-     * content becomes a {@linkplain Limits#companion companion} of the limits. If the file or a
-     * limit file has a mistake, none of the files takes effect.
+     * content becomes a {@linkplain Limits#companion companion} of the limits. If this file or one
+     * of the limit files has a mistake, none of these files takes effect.
      *
      * @param file the file
      * @param reader reads the file. Only one file is allowed for each type of content, unless
