@@ -22,7 +22,7 @@ final class Clients {
   private final Sketch sketch = new Sketch();
   private byte[] names = new byte[1 << 12];
   private int[] ends = new int[1 << 8];
-  private int[] slots = new int[1 << 10]; // the client's number plus 1; 0 for an empty slot
+  private int[] slots = new int[1 << 10]; // the client's index plus 1; 0 for an empty slot
   private int count;
   private boolean full;
 

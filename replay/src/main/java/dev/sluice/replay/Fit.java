@@ -97,7 +97,8 @@ public final class Fit implements Demands {
   /**
    * Creates a fit that has read no requests yet.
    *
-   * @param rates the rates to try, the lowest first; their bursts are ignored
+   * @param rates the quotas whose rates to try, the lowest rate first; the bursts of these quotas
+   *     are ignored
    * @param attack the time of an attack, whose requests do not count for the share of clients that
    *     are never denied; null if there was no attack
    */
@@ -211,7 +212,7 @@ public final class Fit implements Demands {
   private final class Buckets {
 
     private static final long NEVER = Long.MIN_VALUE;
-    private static final int PAGE = 1 << 12; // the clients of a page
+    private static final int PAGE = 1 << 12; // the number of clients in a page
 
     private final int width = 1 + 2 * rates.size();
     private final long[] intervals = rates.stream().mapToLong(Quota::intervalNanos).toArray();

@@ -169,7 +169,7 @@ abstract class LogFormat {
     return column;
   }
 
-  /** Adds a second native name for a column. */
+  /** Adds a second name under which {@code field:NAME} finds a column. */
   final void alias(String nativeName, int column) {
     byName.putIfAbsent("field:" + nativeName, column);
   }
@@ -252,7 +252,7 @@ abstract class LogFormat {
   /** Describes the mistake in the line of an entry, after {@link #read} returned false. */
   abstract String fault(LogEntry entry);
 
-  /** Returns for a message why a line cannot be parsed. */
+  /** Returns why a line cannot be parsed, as text for an error message. */
   final String fault(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {

@@ -47,8 +47,8 @@ public final class Replay {
   @Nullable String demandedLimit;
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
-  int mostClients = MOST_CLIENTS; // fewer for tests
-  int processors = Runtime.getRuntime().availableProcessors(); // another number for tests
+  int mostClients = MOST_CLIENTS; // tests set a smaller number
+  int processors = Runtime.getRuntime().availableProcessors(); // tests set another number
 
   private Replay(Limits limits, List<? extends LogSource> sources) {
     this.limits = limits;

@@ -35,7 +35,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The run handles each line in four steps: read the line, find its charges, decide, and count. A
+ * The replay handles each line in four steps: read the line, find its charges, decide, and count. A
  * table stores the charges, so lines with the same values share one look-up. Sets of clients are
  * updated only for lines that are not in the table, since all other lines are already counted in
  * the sets. With many clients, most of the time is spent waiting for memory. So each step handles a

@@ -86,7 +86,7 @@ final class Side {
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;
-    final byte[] utf8Id; // empty unless there is an only limit
+    final byte[] utf8Id; // empty if onlyLimit is null
 
     private Charges(
         Outcome outcome,

@@ -33,7 +33,7 @@ public final class Admission {
   private @Nullable Long cost;
 
   @GuardedBy("this")
-  private @Nullable Ending ending; // null before the end
+  private @Nullable Ending ending; // null until the request has ended
 
   private Admission(
       @Nullable Decision decision,

@@ -122,7 +122,7 @@ public final class RequestLimiter implements AutoCloseable {
             complete(admission, request, failure);
           } else if (match.isDenied()) {
             admission.complete(deniedByRule(request));
-          } else if (!admission.isDone()) { // unless the caller cancelled
+          } else if (!admission.isDone()) { // done if the caller cancelled it
             try {
               admit(match, request, admission);
             } catch (RuntimeException e) {
