@@ -229,7 +229,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns the path and query for an id. The id is in the query: a path cannot contain every id.
+   * Returns the path and the query of the URL for an id. The id is in the query: a path cannot
+   * contain every id.
    */
   private static String path(String path, String limit, String id) {
     return path + "/" + encoded(limit) + "?id=" + encoded(id);

@@ -84,7 +84,7 @@ final class ServerSettings {
     }
   }
 
-  /** Sets the override or penalty of one id, and prints the new setting. */
+  /** Sets the override or penalty of one id, and prints the new override or penalty. */
   abstract static class SetCommand extends OfOneId {
 
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
@@ -146,7 +146,7 @@ final class ServerSettings {
     @Option(
         names = "--limit",
         paramLabel = "LIMIT",
-        description = "The limit whose settings are listed; all limits if not given.")
+        description = "Lists only the entries of this limit; all limits if not given.")
     private @Nullable String limit;
 
     ListCommand(String path, String field) {

@@ -141,7 +141,7 @@ public final class Fit implements Demands {
 
   /**
    * Returns the smallest burst for each rate, the lowest rate first. A rate is left out if no burst
-   * is large enough, or if a lower rate needs no larger burst.
+   * is large enough, or if its burst is not smaller than the burst of a lower rate.
    *
    * @param percent the share of clients that are never denied, above 0 and at most 100
    */

@@ -269,8 +269,8 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome;
-    // With rules, a request without charges is correct, since a rule can be unlimited. With the
-    // option --count, a request without charges lacks a value that the id in --count needs. If
+    // With rules, a request without charges is not a mistake, since a rule can be unlimited. With
+    // the option --count, a request without charges lacks a value that the id in --count needs. If
     // every request lacks a value that the id in --count needs, the replay fails.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;

@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
 /** The content of a file, or the reason why the file could not be read. */
 final class FileContent {
 
-  /** The largest file in bytes, enough for half a million overrides. */
+  /** The maximum size of a file in bytes, which is enough for half a million overrides. */
   private static final int MOST_BYTES = 16 << 20;
 
   /**
