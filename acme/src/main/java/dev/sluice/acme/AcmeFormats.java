@@ -47,7 +47,9 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Matches texts like IPv6 addresses: hexadecimal groups of any length, perhaps a zone. */
+    /**
+     * Matches texts like IPv6 addresses: hexadecimal groups of any length, then optionally a zone.
+     */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override

@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options of commands that read access logs; opens and reads the logs. */
+/** The options of commands that read access logs. This class also opens and reads the logs. */
 final class LogOptions {
 
   private static final String STANDARD_INPUT = "-";

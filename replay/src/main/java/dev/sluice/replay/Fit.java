@@ -69,8 +69,8 @@ public final class Fit implements Demands {
 
   /**
    * The time of an attack. The chosen quota should deny the heavy clients of the attack. The heavy
-   * clients are the smallest group of clients that sent half of the requests during the attack, and
-   * every client that sent as many requests as the smallest sender in the group.
+   * clients are the smallest group of clients that together sent half of the requests during the
+   * attack. Each client that sent as many requests as the group's smallest sender is heavy too.
    *
    * @param fromNanos the start of the attack, in nanoseconds since the epoch
    * @param toNanos the end of the attack (exclusive), in nanoseconds since the epoch

@@ -69,7 +69,7 @@ abstract class LogFormat {
    * Parses the name of a format as the option {@code --format} accepts it, such as {@code combined}
    * or {@code json:time=ts,client=ip}.
    *
-   * @param zone the zone of times without a zone
+   * @param zone the zone in which times that have no zone are read
    * @throws IllegalArgumentException if no format has this name
    */
   static LogFormat parse(String text, ZoneId zone) {

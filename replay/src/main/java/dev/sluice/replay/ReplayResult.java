@@ -146,7 +146,7 @@ public record ReplayResult(
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 
-    /** Orders minutes by the denied requests of one client, the most first. */
+    /** Orders minutes by {@code ofClient}, the largest number first. */
     static final Comparator<WorstMinute> BY_CLIENT =
         Comparator.comparingLong(WorstMinute::ofClient)
             .reversed()

@@ -48,8 +48,8 @@ final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of entries in one bucket of the hash table. The hashes of a bucket's entries share a
-  // cache line.
+  // The number of entries in one bucket of the hash table. The hashes of these entries share a
+  // cache line of the processor.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
