@@ -157,8 +157,8 @@ final class LogOptions {
   }
 
   /**
-   * Returns the time of an option, in nanoseconds since the epoch. A time without a zone is in the
-   * zone of the log.
+   * Parses the time that an option contains; returns nanoseconds since the epoch. A time without a
+   * zone is in the zone of the log.
    */
   long nanos(String option, String text) {
     try {

@@ -165,8 +165,8 @@ public final class Replay {
    * the column {@code client}.
    *
    * @param newClient the way in which a server finds the client's address
-   * @param newProxy the peer of every request if the log has no column for the peer; null for no
-   *     peer
+   * @param newProxy the address of the connection of every request, if the log has no column for
+   *     this address; null for no address
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {

@@ -246,7 +246,10 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion file and its reader. If the file is null, its sections are in other files. */
+  /**
+   * A companion file and its reader. If {@code file} is null, the reader's sections are in other
+   * files.
+   */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
