@@ -47,7 +47,9 @@ final class AcmeFormats {
   /** The format of the value of an ACME identifier: a domain, or an IP address. */
   record IdentValue(Domain domain) implements IdFormat {
 
-    /** Matches texts like IPv6 addresses: hexadecimal groups of any length, perhaps a zone. */
+    /**
+     * Matches texts like IPv6 addresses: hexadecimal groups of any length, then optionally a zone.
+     */
     private static final Pattern LIKE_IPV6 = Pattern.compile("[0-9a-fA-F.]*:[0-9a-fA-F:.]*(%.*)?");
 
     @Override
@@ -135,7 +137,8 @@ final class AcmeFormats {
 
   /**
    * The format of ids in overrides: a domain, or the lowest IP address of a range. The lowest
-   * address stands for the whole range. The canonical text is the same as in {@link DomainOrCidr}.
+   * address stands for the whole range. The canonical text of an id is the text that {@link
+   * DomainOrCidr} would return.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -159,7 +162,7 @@ final class AcmeFormats {
       String canonical = IdFormat.ipAddress().canonical(text, strictness);
       IpAddress address = IpAddress.parse(canonical);
       if (address == null) {
-        throw new IllegalStateException("a canonical address must parse: " + canonical);
+        throw new IllegalStateException("the canonical address cannot be parsed: " + canonical);
       }
       return lowestOf(Identifier.rangeOf(address), canonical);
     }
@@ -194,17 +197,17 @@ final class AcmeFormats {
 
   /**
    * The format of a set of identifiers, separated by commas, in any order. The canonical form of an
-   * id is the hash of the set of identifiers. An id can also be such a hash of identifiers itself:
-   * a hash contains no dot, so it differs from every DNS name.
+   * id is the hash of the set of identifiers. An id can also be the hash of a set of identifiers: a
+   * hash contains no dot, so the hash differs from every DNS name.
    */
   record FqdnSet(Supplier<PublicSuffixes> suffixes) implements IdFormat {
 
-    /** The most identifiers in one order. */
+    /** The maximum number of identifiers in one order. */
     static final int MOST = 100;
 
     /**
-     * The most characters of a text: twice the length of {@link #MOST} long identifiers, so that a
-     * text with repetitions is accepted.
+     * The maximum number of characters in an id: twice the length of {@link #MOST} long
+     * identifiers, so that an id with repeated identifiers is accepted.
      */
     private static final int LONGEST = 2 * MOST * 256;
 

@@ -35,7 +35,10 @@ import java.util.stream.Stream;
  */
 public final class AcmeTransactions {
 
-  /** The most distinct identifiers in one order, which bounds the size of the order's batch. */
+  /**
+   * The maximum number of distinct identifiers in one order; this number bounds the size of the
+   * order's batch.
+   */
   public static final int MOST_IDENTIFIERS = AcmeFormats.FqdnSet.MOST;
 
   private static final List<Requirement> ASKED_FOR =

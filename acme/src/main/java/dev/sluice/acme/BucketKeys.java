@@ -44,7 +44,7 @@ public final class BucketKeys {
    * @param address the client's address
    * @return the key, in canonical form
    * @throws InvalidIdException if the address is missing
-   * @throws IllegalArgumentException if the limit has ids of another format
+   * @throws IllegalArgumentException if the limit's ids do not have the format of this key
    */
   public String newIpAddressBucketKey(AcmeLimit limit, @Nullable IpAddress address) {
     requireOneOf(BY_ADDRESS, limit);
@@ -65,11 +65,12 @@ public final class BucketKeys {
   /**
    * Returns a key {@code number:regId}.
    *
-   * @param limit the limit with the number 3, or 4, 6 or 8 for an override of a whole account
+   * @param limit the limit with the number 3; or the limit with the number 4, 6 or 8, for an
+   *     override of a whole account
    * @param regId the account's registration id, unsigned
    * @return the key, in canonical form
    * @throws InvalidIdException if the id is 0
-   * @throws IllegalArgumentException if the limit has ids of another format
+   * @throws IllegalArgumentException if the limit's ids do not have the format of this key
    */
   public String newRegIdBucketKey(AcmeLimit limit, long regId) {
     if (limit != AcmeLimit.NEW_ORDERS_PER_ACCOUNT) {
@@ -87,7 +88,7 @@ public final class BucketKeys {
    *     domain or range
    * @return the key, in canonical form
    * @throws InvalidIdException if a part is missing or malformed
-   * @throws IllegalArgumentException if the limit has ids of another format
+   * @throws IllegalArgumentException if the limit's ids do not have the format of this key
    */
   public String newRegIdDomainBucketKey(
       AcmeLimit limit, long regId, @Nullable String domainOrAddress) {
@@ -114,7 +115,7 @@ public final class BucketKeys {
    * Returns a key {@code 7:hash}.
    *
    * @param identifiers the identifiers of the set, in any order
-   * @return the key with the hash of the set
+   * @return the key, which contains the hash of the set of identifiers
    * @throws InvalidIdException if there is no identifier
    */
   public String newFqdnSetBucketKey(@Nullable Collection<Identifier> identifiers) {

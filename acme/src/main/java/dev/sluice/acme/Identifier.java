@@ -112,7 +112,7 @@ public final class Identifier implements Comparable<Identifier> {
     return isWildcard() ? new Identifier(Type.DNS, value.substring(WILDCARD.length()), null) : this;
   }
 
-  /** Returns where certificates are counted: a registered name, or a /32 or /64 range. */
+  /** Returns the registered name, or the /32 or /64 range, under which certificates are counted. */
   String covering(PublicSuffixes suffixes) {
     return address == null ? suffixes.registeredOf(value) : rangeOf(address);
   }

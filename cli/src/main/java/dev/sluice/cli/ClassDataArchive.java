@@ -155,7 +155,7 @@ final class ClassDataArchive {
   private static void ask(int http, int resp) throws IOException, InterruptedException {
     URI server = URI.create("http://127.0.0.1:" + http);
     command("spend", LIMIT, ID, "--server", server.toString());
-    HttpClient client = HttpClient.newHttpClient(); // unlike the commands, uses HTTP/2
+    HttpClient client = HttpClient.newHttpClient(); // uses HTTP/2, unlike the commands
     for (String path : PATHS) {
       client.send(HttpRequest.newBuilder(server.resolve(path)).build(), BodyHandlers.discarding());
     }

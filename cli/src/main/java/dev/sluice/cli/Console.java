@@ -109,7 +109,7 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
 
     private static final OutputStream NOWHERE = OutputStream.nullOutputStream();
 
-    // This field is set before the command is called, at the time when picocli sets the options.
+    // The field `console` is set before the command is called, when picocli sets the options.
     Console console = new Console(InputStream.nullInputStream(), NOWHERE, NOWHERE);
   }
 

@@ -78,14 +78,16 @@ final class DoorOptions {
 
   @Option(
       names = "--plaintext",
-      description = "Listen beyond loopback without TLS, on a network that encrypts or is trusted.")
+      description =
+          "Allow ports beyond loopback without TLS, for a network that encrypts or is trusted.")
   private boolean plaintext;
 
   @Option(
       names = "--open",
       description =
-          "Listen beyond loopback without access control: everybody who reaches a port is served."
-              + " Only loopback can send requests that need the role admin, such as a reset.")
+          "Allow ports beyond loopback without access control: everybody who reaches a port is"
+              + " served. Only loopback can send requests that need the role admin, such as a"
+              + " reset.")
   private boolean open;
 
   @Option(names = "--insecure", description = "Same as --plaintext and --open; prints a warning.")

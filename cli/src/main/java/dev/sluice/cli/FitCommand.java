@@ -87,8 +87,8 @@ final class FitCommand extends ConsoleCommand {
       paramLabel = "FROM..TO",
       description =
           "The time of an attack. The heavy clients are the fewest clients that sent half of the"
-              + " requests in this time; the best choice denies the most of these clients. Requests"
-              + " in this time do not count for --never-deny.")
+              + " requests in this time; the best choice denies the largest number of these clients."
+              + " Requests in this time do not count for --never-deny.")
   private @Nullable String attack;
 
   @Option(

@@ -214,7 +214,7 @@ final class LimitFileOptions {
     @Option(
         names = "--tokens",
         paramLabel = "FILE",
-        description = "A file with the roles of token hashes and of names in certificates.")
+        description = "A file that gives roles to hashes of tokens and to names in certificates.")
     private @Nullable Path tokens;
 
     @Nullable Path file() {

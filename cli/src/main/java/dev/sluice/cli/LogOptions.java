@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
-/** The options of commands that read access logs; opens and reads the logs. */
+/** The options of commands that read access logs. This class also opens and reads the logs. */
 final class LogOptions {
 
   private static final String STANDARD_INPUT = "-";
@@ -157,8 +157,8 @@ final class LogOptions {
   }
 
   /**
-   * Returns the time of an option, in nanoseconds since the epoch. A time without a zone is in the
-   * zone of the log.
+   * Parses the time that an option contains; returns nanoseconds since the epoch. A time without a
+   * zone is in the zone of the log.
    */
   long nanos(String option, String text) {
     try {

@@ -22,8 +22,8 @@ import org.jspecify.annotations.Nullable;
 /*
  * The recording has its own clock, exact to the nanosecond, but a running limiter uses real time.
  * If a bucket is full at first and all spends happen at one moment, decisions depend only on the
- * burst and the costs, and waits are whole numbers of emission intervals. So a run of spends at one
- * moment can be replayed with any limit of the same burst.
+ * burst and the costs, and waits are whole numbers of emission intervals. So a sequence of spends
+ * at one moment can be replayed with any limit of the same burst.
  */
 /**
  * The sequences of spends in the recorded test vectors that can be replayed on a running limiter:

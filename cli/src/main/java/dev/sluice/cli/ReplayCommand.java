@@ -210,7 +210,10 @@ final class ReplayCommand extends ConsoleCommand {
       this.limits = limits;
     }
 
-    /** Replays all lines. At a broken line, prints the decisions of earlier lines, then throws. */
+    /**
+     * Replays all lines. At a broken line, prints the decisions of earlier lines, then throws an
+     * exception.
+     */
     void run(ByteLines lines, String source, Console console) {
       try {
         while (lines.next(console::flush)) {
@@ -281,8 +284,8 @@ final class ReplayCommand extends ConsoleCommand {
 
     /**
      * Returns the time at which the operation was recorded, in nanoseconds since the epoch. Reports
-     * a missing or negative time, and then returns 0. Also reports a time too far before the time
-     * of an earlier operation.
+     * a missing or negative time, and then returns 0. Reports a time that is too long before the
+     * time of an earlier operation.
      */
     private long at(WireRequest act) {
       Long at = act.at();

@@ -188,7 +188,8 @@ final class ServeCommand extends ConsoleCommand {
     } catch (InputException e) {
       throw new InputException(settings.placed(String.valueOf(e.getMessage())));
     }
-    // The hook is set before the line "listening on": a signal after this line must stop cleanly.
+    // The shutdown hook is set before the line "listening on" is printed, so that a later signal
+    // stops the server cleanly.
     Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(service), "sluice-shutdown"));
     boolean ignoresHangUp = SighupReload.run(service::reload);
     log.say(

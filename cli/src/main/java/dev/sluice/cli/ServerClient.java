@@ -229,7 +229,8 @@ final class ServerClient {
   }
 
   /**
-   * Returns the path and query for an id. The id is in the query: a path cannot contain every id.
+   * Returns the path and the query of the URL for an id. The id is in the query: a path cannot
+   * contain every id.
    */
   private static String path(String path, String limit, String id) {
     return path + "/" + encoded(limit) + "?id=" + encoded(id);
@@ -562,8 +563,9 @@ final class ServerClient {
   }
 
   /**
-   * Returns why TLS failed. A TLS alert from the server is about the client's certificate. All
-   * other TLS failures are about the server's certificate, or a server without TLS.
+   * Returns why TLS failed, and what to do: the server rejects the client's certificate, the client
+   * does not trust the server's certificate, the server has no TLS, or the server closed the
+   * connection.
    */
   private static String reason(SSLException e) {
     String message = String.valueOf(e.getMessage());

@@ -20,7 +20,7 @@ final class ServerSettings {
 
   private ServerSettings() {}
 
-  /** The options that all commands for settings share. */
+  /** The options that all commands for overrides and penalties share. */
   private abstract static class Base extends ConsoleCommand {
 
     final String path;
@@ -48,7 +48,10 @@ final class ServerSettings {
       return json.isForPeople(console);
     }
 
-    /** Prints a setting as JSON or as a sentence. A malformed response is printed unchanged. */
+    /**
+     * Prints an override or a penalty as JSON or as a sentence. A malformed response is printed
+     * unchanged.
+     */
     final void print(String answer) {
       SettingText setting = toPeople() ? SettingText.parse(answer) : null;
       if (setting == null) {
@@ -81,7 +84,7 @@ final class ServerSettings {
     }
   }
 
-  /** Sets the override or penalty of one id, and prints the new setting. */
+  /** Sets the override or penalty of one id, and prints the new override or penalty. */
   abstract static class SetCommand extends OfOneId {
 
     @Option(names = "--comment", paramLabel = "TEXT", description = "A note for people.")
@@ -135,7 +138,7 @@ final class ServerSettings {
     }
   }
 
-  /** Prints the settings, one per line. */
+  /** Prints the overrides or penalties, one per line. */
   abstract static class ListCommand extends Base {
 
     private final String field;
@@ -143,7 +146,7 @@ final class ServerSettings {
     @Option(
         names = "--limit",
         paramLabel = "LIMIT",
-        description = "The limit whose settings are listed; all limits if not given.")
+        description = "Lists only the entries of this limit; all limits if not given.")
     private @Nullable String limit;
 
     ListCommand(String path, String field) {
@@ -173,7 +176,7 @@ final class ServerSettings {
   /** Formats an override or a penalty of a server as a sentence for people. */
   private record SettingText(Map<String, Object> fields) {
 
-    /** Parses one setting; null if the text is not a setting. */
+    /** Parses one override or penalty; null if the text is neither. */
     static @Nullable SettingText parse(String json) {
       Map<String, Object> fields = ServerClient.parsed(json);
       return fields != null && fields.containsKey("limit") && fields.containsKey("id")
@@ -186,8 +189,8 @@ final class ServerSettings {
     }
 
     /**
-     * Formats the setting as one line: {@code ApiCallsPerKey k1: burst 500, then 500 per 7d (from
-     * the limit files)}.
+     * Formats the override or penalty as one line: {@code ApiCallsPerKey k1: burst 500, then 500
+     * per 7d (from the limit files)}.
      */
     String text() {
       StringBuilder text = new StringBuilder(subject(field("limit"), field("id"))).append(": ");

@@ -95,7 +95,10 @@ final class ShadowComparison {
     return new BigDecimal(parts.group(1));
   }
 
-  /** Adds a line per limit with the counts; returns false for a difference above the tolerance. */
+  /**
+   * Adds a line for each limit with the counts of the replay and of the server; returns false if a
+   * difference is above the tolerance.
+   */
   boolean compare(ReplayResult result, Map<String, Counts> atServer, List<String> lines) {
     Map<String, Counts> inLog = new TreeMap<>();
     for (Row row : result.rows()) {

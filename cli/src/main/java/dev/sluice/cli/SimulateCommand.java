@@ -57,8 +57,8 @@ import picocli.CommandLine.Spec;
       "                                                      large-rate=1/1s",
       "  retry-storm  all at once on one bucket, with        start, within, tries=20,",
       "               retries if denied                      jitter=0.5",
-      "Every kind also has the settings clients=10, cost=1, and shared=yes (all clients spend from"
-          + " one bucket). The defaults depend on the first limit.",
+      "Every kind of traffic also has the settings clients=10, cost=1, and shared=yes (all clients"
+          + " spend from one bucket). The defaults depend on the first limit.",
       "",
       "Algorithms: gcra is Sluice's own limiter; the other algorithms are for comparison."
     },
@@ -115,7 +115,7 @@ final class SimulateCommand extends ConsoleCommand {
       names = "--bin",
       paramLabel = "TIME",
       description =
-          "The time step for counting rates. The default splits the run into at most 240"
+          "The time step for counting rates. The default splits the simulated time into at most 240"
               + " steps.")
   private @Nullable String bin;
 
@@ -150,10 +150,10 @@ final class SimulateCommand extends ConsoleCommand {
       arity = "0..1",
       fallbackValue = "5",
       description =
-          "Compares ways to charge calls whose cost is known only at their end. The calls cost"
-              + " TIMES (5) times the tokens that the limit refills. The default limit is then"
-              + " 20000/1s,burst=200000, and the default time 10m. Only --limit, --for and --seed"
-              + " can be combined with this option.")
+          "Compares ways to charge calls whose cost is known only at their end. Together, the"
+              + " calls cost TIMES (5) times as many tokens as the limit refills. The default limit"
+              + " is then 20000/1s,burst=200000, and the default time 10m. Only --limit, --for and"
+              + " --seed can be combined with this option.")
   private @Nullable Double demand;
 
   @Override
@@ -344,7 +344,8 @@ final class SimulateCommand extends ConsoleCommand {
     @Option(
         names = "--drip-buckets",
         paramLabel = "N",
-        description = "The most leaky buckets that the draining process drains in one run (all).")
+        description =
+            "The largest number of leaky buckets that the draining process drains at a time (all).")
     private @Nullable Integer buckets;
 
     @Option(
@@ -493,8 +494,8 @@ final class SimulateCommand extends ConsoleCommand {
 
   /**
    * A line on a terminal that shows the progress of a long run, and is removed at the end. The
-   * progress line is not printed if standard error is not a terminal, or if the run is short. Not
-   * thread-safe.
+   * progress line is not printed if standard error is not a terminal, or if the command ends within
+   * a second. Not thread-safe.
    */
   static final class ProgressLine {
 

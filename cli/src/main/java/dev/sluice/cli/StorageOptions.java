@@ -257,7 +257,7 @@ final class StorageOptions {
     private static final String STORE_VARIABLE = "SLUICE_STORE_PASSWORD";
     private static final String SENTINEL_VARIABLE = "SLUICE_SENTINEL_PASSWORD";
 
-    /** A placeholder that checks use as the password, since checks must not read password files. */
+    /** A dummy password for checks of options, since these checks must not read password files. */
     private static final String UNREAD = "unread";
 
     @Option(

@@ -33,16 +33,16 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the number of a client; {@link Clients#NONE} if the client is new and the table is
-   * full.
+   * Returns the index of a client, which is added if it is new; {@link Clients#NONE} if the table
+   * is full.
    */
   int number(String name) {
     return withRoom(clients.number(name));
   }
 
   /**
-   * Returns the number of a client that did not fit into the table of all clients. Only a client
-   * with a denial gets a number; for any other client, the method returns {@link Clients#NONE}.
+   * Returns the index of a client that did not fit into the table of all clients. Only a client
+   * with a denial gets an index; for any other client, the method returns {@link Clients#NONE}.
    */
   int lateNumber(String name, boolean isDenied) {
     int late = isDenied || lateClients.size() > 0 ? lateClients.find(name) : Clients.NONE;
@@ -105,7 +105,10 @@ final class ClientCounts {
     return count(found);
   }
 
-  /** Returns the size of a set of denied clients; an estimate if some of them have no number. */
+  /**
+   * Returns the size of a set of denied clients; an estimate if the table cannot hold all denied
+   * clients.
+   */
   long count(BitSet numbers) {
     long early = numbers.get(0, most).cardinality();
     long late = numbers.cardinality() - early;

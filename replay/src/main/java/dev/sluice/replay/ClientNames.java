@@ -19,7 +19,7 @@ import javax.crypto.spec.SecretKeySpec;
 public enum ClientNames {
   /** Shows names and ids unchanged, except that control characters are escaped. */
   SHOW,
-  /** Shows a hash. Within a run, equal names have equal hashes. */
+  /** Shows a hash. Equal names have equal hashes only within one process. */
   HASH,
   /** Shows only the beginning of a name, such as {@code 203.0.113.x}. */
   MASK;

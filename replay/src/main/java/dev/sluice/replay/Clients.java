@@ -7,7 +7,7 @@ import java.util.Arrays;
 /*
  * The names are stored as bytes in one array, and a hash table with open addressing finds them. A
  * client takes 10 bytes plus its name. In a map of strings, a client would take 100 bytes. If the
- * table is full, a new name gets no number, and only the sketch counts the name.
+ * table is full, a new name is not stored, and only the sketch counts the name.
  */
 /**
  * The clients of a log, numbered from 0 in the order of their first requests. The number of stored
@@ -15,14 +15,14 @@ import java.util.Arrays;
  */
 final class Clients {
 
-  /** The number of a name that is not in the table. */
+  /** The index that stands for a name that is not in the table. */
   static final int NONE = -1;
 
   private final int most;
   private final Sketch sketch = new Sketch();
   private byte[] names = new byte[1 << 12];
   private int[] ends = new int[1 << 8];
-  private int[] slots = new int[1 << 10]; // the client's number plus 1; 0 for an empty slot
+  private int[] slots = new int[1 << 10]; // the client's index plus 1; 0 for an empty slot
   private int count;
   private boolean full;
 
@@ -30,7 +30,9 @@ final class Clients {
     this.most = most;
   }
 
-  /** Returns the number of a name; {@link #NONE} if the name is new and the table is full. */
+  /**
+   * Returns the index of a name, which is added if it is new; {@link #NONE} if the table is full.
+   */
   int number(String name) {
     byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
     long hash = Sketch.hash(bytes);
@@ -47,7 +49,7 @@ final class Clients {
     return add(bytes);
   }
 
-  /** Returns the number of a name; {@link #NONE} if the name has no number. */
+  /** Returns the index of a name; {@link #NONE} if the name is not in the table. */
   int find(String name) {
     byte[] bytes = name.getBytes(StandardCharsets.UTF_8);
     return slots[slot(bytes, Sketch.hash(bytes))] - 1;
@@ -107,7 +109,7 @@ final class Clients {
     return full ? sketch.estimate() : count;
   }
 
-  /** Returns whether all names have a number, so that the counts are exact. */
+  /** Returns whether all names fit into the table, so that the counts are exact. */
   boolean isExact() {
     return !full;
   }

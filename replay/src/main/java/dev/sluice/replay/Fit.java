@@ -20,15 +20,15 @@ import org.jspecify.annotations.Nullable;
 /**
  * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
  * which a given share of the clients is never denied. In this class, a client is an id of the
- * limit. The result is exact if each request is charged to only one id of the limit. Takes 8 bytes
- * per client, and 16 bytes per client and rate. Not thread-safe.
+ * limit. The result is exact if each request is charged to only one id of the limit. A fit takes 8
+ * bytes of memory per client, and 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
   private static final long MINUTE = 60_000_000_000L;
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
 
-  /** What to minimize when a quota is chosen from the curve. */
+  /** What to minimize when one of several quotas is chosen. */
   public enum Prefer {
     /** Prefers the quota that allows a client the fewest requests within a minute. */
     WORST,
@@ -53,8 +53,8 @@ public final class Fit implements Demands {
     }
 
     /**
-     * Chooses a quota from the curve. If there is an attack, prefers the quotas that deny the most
-     * heavy clients.
+     * Chooses one of the given quotas. If there is an attack, prefers the quotas that deny the
+     * largest number of heavy clients.
      */
     public Point of(List<Point> curve) {
       return curve.stream()
@@ -69,8 +69,8 @@ public final class Fit implements Demands {
 
   /**
    * The time of an attack. The chosen quota should deny the heavy clients of the attack. The heavy
-   * clients are the smallest group of clients that sent half of the requests during the attack, and
-   * every client that sent as many requests as the smallest sender in the group.
+   * clients are the smallest group of clients that together sent half of the requests during the
+   * attack. Each client that sent as many requests as the group's smallest sender is heavy too.
    *
    * @param fromNanos the start of the attack, in nanoseconds since the epoch
    * @param toNanos the end of the attack (exclusive), in nanoseconds since the epoch
@@ -97,7 +97,8 @@ public final class Fit implements Demands {
   /**
    * Creates a fit that has read no requests yet.
    *
-   * @param rates the rates to try, the lowest first; their bursts are ignored
+   * @param rates the quotas whose rates to try, the lowest rate first; the bursts of these quotas
+   *     are ignored
    * @param attack the time of an attack, whose requests do not count for the share of clients that
    *     are never denied; null if there was no attack
    */
@@ -140,7 +141,7 @@ public final class Fit implements Demands {
 
   /**
    * Returns the smallest burst for each rate, the lowest rate first. A rate is left out if no burst
-   * is large enough, or if a lower rate needs no larger burst.
+   * is large enough, or if its burst is not smaller than the burst of a lower rate.
    *
    * @param percent the share of clients that are never denied, above 0 and at most 100
    */
@@ -211,7 +212,7 @@ public final class Fit implements Demands {
   private final class Buckets {
 
     private static final long NEVER = Long.MIN_VALUE;
-    private static final int PAGE = 1 << 12; // the clients of a page
+    private static final int PAGE = 1 << 12; // the number of clients in a page
 
     private final int width = 1 + 2 * rates.size();
     private final long[] intervals = rates.stream().mapToLong(Quota::intervalNanos).toArray();

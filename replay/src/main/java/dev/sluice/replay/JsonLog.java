@@ -71,7 +71,7 @@ final class JsonLog extends LogFormat {
   private static final String HEADER = "header:";
   private static final String FIELD = "field:";
   private static final int DEEPEST = 8;
-  private static final int MOST_BYTES = 1 << 23; // of a line and the values that are copied
+  private static final int MOST_BYTES = 1 << 23; // the maximum for a line and its copied values
 
   private final JsonFactory json = new JsonFactory();
   private final Map<String, Integer> columns = new HashMap<>();
@@ -206,8 +206,8 @@ final class JsonLog extends LogFormat {
   }
 
   /**
-   * Sets the column of a key. The column gets the first non-empty value of the key, but the column
-   * of a header gets all values.
+   * Copies the value of a key to the key's column. The column gets the first non-empty value of the
+   * key, but the column of a header gets all values.
    */
   private void set(String key, JsonParser parser, LogEntry entry) throws IOException {
     Integer column = columns.get(key);

@@ -30,7 +30,9 @@ final class LogEntry {
     this.to = new int[format.columns()];
   }
 
-  /** Replaces the line. The positions of the columns in the new line are not known yet. */
+  /**
+   * Replaces the line. Until the new line is parsed, the positions of its columns are not known.
+   */
   void take(byte[] line, int start, int newLength) {
     if (bytes.length < newLength + PADDING) {
       bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];

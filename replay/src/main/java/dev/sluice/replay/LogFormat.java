@@ -69,7 +69,7 @@ abstract class LogFormat {
    * Parses the name of a format as the option {@code --format} accepts it, such as {@code combined}
    * or {@code json:time=ts,client=ip}.
    *
-   * @param zone the zone of times without a zone
+   * @param zone the zone in which times that have no zone are read
    * @throws IllegalArgumentException if no format has this name
    */
   static LogFormat parse(String text, ZoneId zone) {
@@ -169,7 +169,7 @@ abstract class LogFormat {
     return column;
   }
 
-  /** Adds a second native name for a column. */
+  /** Adds a second name under which {@code field:NAME} finds a column. */
   final void alias(String nativeName, int column) {
     byName.putIfAbsent("field:" + nativeName, column);
   }
@@ -206,7 +206,7 @@ abstract class LogFormat {
     int unused = column(wanted);
   }
 
-  /** Sets the columns from whose values the format computes the hash of each further line. */
+  /** Sets the columns whose values are hashed in each line that is read from now on. */
   final void hashBy(int[] columns) {
     this.hashed = columns;
   }
@@ -252,7 +252,7 @@ abstract class LogFormat {
   /** Describes the mistake in the line of an entry, after {@link #read} returned false. */
   abstract String fault(LogEntry entry);
 
-  /** Returns for a message why a line cannot be parsed. */
+  /** Returns why a line cannot be parsed, as text for an error message. */
   final String fault(byte[] line, int from, int length, LogEntry entry) {
     entry.take(line, from, length);
     if (!read(entry)) {

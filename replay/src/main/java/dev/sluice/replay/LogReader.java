@@ -26,8 +26,8 @@ import org.jspecify.annotations.Nullable;
  * all other files.
  */
 /**
- * The requests of several logs, in the order of time. Holds only the lines of one window in memory.
- * Not thread-safe; blocks if the streams block.
+ * The requests of several logs, in the order of time. Holds in memory only lines whose times lie
+ * within one window, such as 5 seconds. Not thread-safe; blocks if the streams block.
  */
 final class LogReader implements AutoCloseable {
 
@@ -117,7 +117,8 @@ final class LogReader implements AutoCloseable {
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
-      // Reads until the oldest request in memory is older than the window.
+      // Reads until the oldest request in memory is earlier than the newest line by at least the
+      // window.
     }
     if (count == 0) {
       return null;
@@ -162,8 +163,8 @@ final class LogReader implements AutoCloseable {
   }
 
   /**
-   * Reads a request from the file that has reached the earliest time. Returns false at the end of
-   * all files.
+   * Reads a request from the file whose last line is earlier than the last lines of the other
+   * files. Returns false at the end of all files.
    */
   private boolean readOne() throws IOException {
     File file = hindmost;

@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * combination of values.
  */
 /**
- * One log line as a web request, which the rules read. The object is reused for later lines. Not
- * thread-safe.
+ * One log line as a web request, which the rules read. The same {@code LogRequest} object is used
+ * for all lines, one after the other. Not thread-safe.
  */
 final class LogRequest implements WebRequest {
 

@@ -8,9 +8,9 @@ import java.util.concurrent.BlockingQueue;
 import org.jspecify.annotations.Nullable;
 
 /*
- * A few batches are reused: the reading thread fills one batch while the run decides the requests
- * of another. The queues make the requests of a batch visible to the other thread, and at the end
- * also the counts of the reader.
+ * A few batches are reused: the reading thread fills one batch while another thread decides the
+ * requests of another batch. The queues make the requests of a batch visible to the other thread,
+ * and at the end also the counts of the reader.
  */
 /**
  * Reads requests in batches, optionally with a separate thread. Not thread-safe; blocks if the
@@ -19,7 +19,7 @@ import org.jspecify.annotations.Nullable;
 final class ReadAhead implements AutoCloseable {
 
   private static final int BATCHES = 4;
-  private static final int MOST_BYTES = 1 << 22; // of the lines in one batch
+  private static final int MOST_BYTES = 1 << 22; // the maximum for the lines of a batch
 
   /**
    * A batch of requests, in the order in which the reader returned them. The requests of a batch
@@ -111,7 +111,8 @@ final class ReadAhead implements AutoCloseable {
         filled.put(batch);
       } while (!batch.isLast());
     } catch (InterruptedException | IOException e) {
-      // The run has ended and needs no more requests, or a file could not be closed after reading.
+      // The replay has ended and needs no more requests, or a file could not be closed after
+      // reading.
     }
   }
 

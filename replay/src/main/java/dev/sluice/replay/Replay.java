@@ -47,8 +47,8 @@ public final class Replay {
   @Nullable String demandedLimit;
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
-  int mostClients = MOST_CLIENTS; // fewer for tests
-  int processors = Runtime.getRuntime().availableProcessors(); // another number for tests
+  int mostClients = MOST_CLIENTS; // tests set a smaller number
+  int processors = Runtime.getRuntime().availableProcessors(); // tests set another number
 
   private Replay(Limits limits, List<? extends LogSource> sources) {
     this.limits = limits;
@@ -165,8 +165,8 @@ public final class Replay {
    * the column {@code client}.
    *
    * @param newClient the way in which a server finds the client's address
-   * @param newProxy the peer of every request if the log has no column for the peer; null for no
-   *     peer
+   * @param newProxy the address of the connection of every request, if the log has no column for
+   *     this address; null for no address
    */
   @CanIgnoreReturnValue
   public Replay client(ClientAddress newClient, @Nullable String newProxy) {
@@ -230,8 +230,8 @@ public final class Replay {
 
   /**
    * Decides only the requests whose ids belong to a shard. A hash of the id determines the shard;
-   * this hash function never changes. The first shard has the number 1. The run of each shard reads
-   * all lines. {@link Shards} joins the results of all shards.
+   * this hash function never changes. The first shard has the number 1. The replay of each shard
+   * reads all lines. {@link Shards} joins the results of all shards.
    */
   @CanIgnoreReturnValue
   public Replay shard(int number, int of) {

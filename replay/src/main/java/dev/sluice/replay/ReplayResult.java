@@ -64,7 +64,7 @@ public record ReplayResult(
       long requests, long denied, long clients, long deniedClients, boolean exact) {}
 
   /**
-   * The counts for one limit of one rule.
+   * The numbers of requests and denials for one limit of one rule.
    *
    * @param rule the file and the line of the rule; empty without a rule book
    * @param limit the limit's name; empty for a rule that denies all of its requests
@@ -98,7 +98,8 @@ public record ReplayResult(
    *     with 400
    * @param tooCostly the requests whose cost is above the burst, so that they are always denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
-   * @param lacking the values that rules or counts use but the log does not contain
+   * @param lacking the values that a rule or a {@code LIMIT=TEMPLATE} uses but the log does
+   *     not contain
    */
   public record Uncharged(
       long noRule,
@@ -114,9 +115,10 @@ public record ReplayResult(
   }
 
   /**
-   * A value that a rule or a count uses but the log does not contain.
+   * A value that a rule or a {@code LIMIT=TEMPLATE} uses but the log does not contain.
    *
-   * @param rule the file and line of the rule, or the text of the count, where the value is used
+   * @param rule the file and line of the rule that uses the value, or the {@code LIMIT=TEMPLATE}
+   *     that uses the value
    * @param word the name of the missing value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}
@@ -144,7 +146,7 @@ public record ReplayResult(
    */
   public record WorstMinute(long atNanos, long denied, String client, long ofClient) {
 
-    /** Orders minutes by the denied requests of one client, the most first. */
+    /** Orders minutes by {@code ofClient}, the largest number first. */
     static final Comparator<WorstMinute> BY_CLIENT =
         Comparator.comparingLong(WorstMinute::ofClient)
             .reversed()
@@ -154,8 +156,10 @@ public record ReplayResult(
   /**
    * The differences between the candidate and the limits in force.
    *
-   * @param newlyDeniedClients the clients that only the candidate denies a request
-   * @param newlyAllowedClients the clients that only the limits in force deny a request
+   * @param newlyDeniedClients the clients to which the candidate denies a request, and the limits
+   *     in force deny none
+   * @param newlyAllowedClients the clients to which the limits in force deny a request, and the
+   *     candidate denies none
    */
   public record Change(
       Totals totals,

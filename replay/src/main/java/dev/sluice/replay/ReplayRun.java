@@ -35,7 +35,7 @@ import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
- * The run handles each line in four steps: read the line, find its charges, decide, and count. A
+ * The replay handles each line in four steps: read the line, find its charges, decide, and count. A
  * table stores the charges, so lines with the same values share one look-up. Sets of clients are
  * updated only for lines that are not in the table, since all other lines are already counted in
  * the sets. With many clients, most of the time is spent waiting for memory. So each step handles a
@@ -48,8 +48,8 @@ final class ReplayRun {
 
   private static final int GROUP = 32;
   private static final int REMEMBERED = 1 << 18;
-  // The number of entries in one bucket of the hash table. The hashes of a bucket's entries share a
-  // cache line.
+  // The number of entries in one bucket of the hash table. The hashes of these entries share a
+  // cache line of the processor.
   private static final int WAYS = 8;
   private static final int MOST_KEY_BYTES = 1 << 25;
   private static final int LONGEST_REMEMBERED = 1 << 10;
@@ -269,8 +269,8 @@ final class ReplayRun {
     long at = entry.atNanos();
     read++;
     Outcome outcome = line.base.outcome;
-    // With rules, a request without charges is correct, since a rule can be unlimited. With the
-    // option --count, a request without charges lacks a value that the id in --count needs. If
+    // With rules, a request without charges is not a mistake, since a rule can be unlimited. With
+    // the option --count, a request without charges lacks a value that the id in --count needs. If
     // every request lacks a value that the id in --count needs, the replay fails.
     boolean isFree = outcome == Outcome.FREE && !options.counts.isEmpty();
     chargeless += outcome == Outcome.UNUSABLE || isFree ? 1 : 0;
@@ -366,7 +366,7 @@ final class ReplayRun {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the group of lines can have the same values, or can have added a column.
+    // An earlier line of the same batch can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }
@@ -488,8 +488,8 @@ final class ReplayRun {
   }
 
   /**
-   * Returns the number of a line's client. A client with a denial gets a number even if the table
-   * of all clients is full.
+   * Returns the index of a line's client in the counts. A client with a denial gets an index even
+   * if the table of all clients is full.
    */
   private int numbered(Known line, boolean isDenied) {
     if (line.client < 0) {

@@ -65,7 +65,7 @@ public final class ReplayText {
     }
     if (found.late() > 0) {
       text.append(
-          "; %s were later than --window allows, and were decided at the time of the line before"
+          "; %s lines were later than --window allows, and were decided at the time of the line before"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();
@@ -192,7 +192,7 @@ public final class ReplayText {
                 Words.counted(most.requests(), "request"),
                 most.served() == 0
                     ? "."
-                    : "; the server answered %s of them without an error."
+                    : "; the server answered %s of these requests without an error."
                         .formatted(Words.whole(most.served()))));
     var worst = result.worst();
     if (worst != null) {

@@ -55,8 +55,9 @@ final class Side {
     /** The matching rule denies all of its requests, or the cost is above the burst. */
     DENIED,
     /**
-     * The request lacks a value that a rule or a count needs, has the value in an unusable form, or
-     * has too many interpretations. For an unusable request, a server would reply with 400.
+     * The request lacks a value that a rule or a {@code LIMIT=TEMPLATE} needs, has the value in an
+     * unusable form, or has too many interpretations. For an unusable request, a server would reply
+     * with 400.
      */
     UNUSABLE
   }
@@ -73,8 +74,9 @@ final class Side {
     final List<Transaction> together;
 
     /**
-     * The tallies of the transactions, followed by the tallies of limits in shadow whose cost is
-     * above the burst; if the rules deny the request, the first tally counts the denial.
+     * The tally of each transaction, followed by the tally of each limit in shadow for which the
+     * request's cost is above the burst. If the rules deny the request, the first tally counts the
+     * denial.
      */
     final List<Tally> tallies;
 
@@ -84,7 +86,7 @@ final class Side {
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;
     private final long cost;
-    final byte[] utf8Id; // empty unless there is an only limit
+    final byte[] utf8Id; // empty if onlyLimit is null
 
     private Charges(
         Outcome outcome,
@@ -202,8 +204,8 @@ final class Side {
   }
 
   /**
-   * Throws if a limit cannot be used, so that the run does not fail at the first request for this
-   * limit.
+   * Throws if a limit cannot be used, so that the replay does not fail only at the first request
+   * for this limit.
    */
   private void require(Requirement needed) {
     if (!needed.isMetBy(limits)) {

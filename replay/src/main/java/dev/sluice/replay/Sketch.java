@@ -27,8 +27,8 @@ final class Sketch {
   }
 
   /**
-   * Returns the shard of a hash, from 0. The shard of an id must never change. The shard must not
-   * depend on the bits of the hash that tables and sketches use.
+   * Returns the number of the shard to which a hash belongs, from 0. The shard of an id must never
+   * change. The shard must not depend on the bits of the hash that tables and sketches use.
    */
   static int shard(long hash, int of) {
     long mixed = (hash ^ (hash >>> 32)) * 0x9e3779b97f4a7c15L;

@@ -28,7 +28,8 @@ final class TimeText {
 
   private static final long SECOND = 1_000_000_000;
   private static final String MONTHS = "JanFebMarAprMayJunJulAugSepOctNovDec";
-  // The smallest number taken for milliseconds; as seconds, it would be in the year 5138.
+  // The smallest number that is read as milliseconds; read as seconds, this number would be a time
+  // in the year 5138.
   private static final long MILLIS_FROM = 100_000_000_000L;
   private static final long MICROS_FROM = 100_000_000_000_000L;
   private static final long NANOS_FROM = 100_000_000_000_000_000L;
@@ -41,7 +42,7 @@ final class TimeText {
   private long lastNanos = Long.MIN_VALUE;
   private @Nullable ZoneId shown;
 
-  /** Creates a parser. The zone is used for times that have no zone. */
+  /** Creates a parser. Times that have no zone are read in {@code zone}. */
   TimeText(ZoneId zone) {
     this.zone = zone;
   }

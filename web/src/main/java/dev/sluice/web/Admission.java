@@ -33,7 +33,7 @@ public final class Admission {
   private @Nullable Long cost;
 
   @GuardedBy("this")
-  private @Nullable Ending ending; // null before the end
+  private @Nullable Ending ending; // null until the request has ended
 
   private Admission(
       @Nullable Decision decision,
@@ -156,15 +156,16 @@ public final class Admission {
     return ending;
   }
 
-  /** Returns the batches that can be settled after the given end of the request. */
+  /** Returns the batches that can be settled when the request has ended as {@code how} says. */
   private List<Batch<Ending>> due(Ending how) {
     return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
   }
 
   /**
-   * Gives back the tokens of rules that do not count the response's status, and charges the true
-   * cost in place of estimates. Blocks until the store has answered. If the store fails, the tokens
-   * stay spent and a warning is logged. Does nothing if the admission has ended before.
+   * Gives back the tokens of each rule whose tokens do not stay spent after the response's status,
+   * and charges the true cost in place of estimates. Blocks until the store has answered. If the
+   * store fails, the tokens stay spent and a warning is logged. Does nothing if the admission has
+   * ended before.
    *
    * @param status the status of the application's response
    */

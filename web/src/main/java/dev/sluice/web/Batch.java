@@ -33,10 +33,10 @@ import org.jspecify.annotations.Nullable;
  * a method, some tokens can be given back, and estimated costs can be replaced with true costs.
  *
  * <p>A batch charges each bucket once. If two rules charge the same bucket, the higher cost is
- * charged, and the tokens are given back only if neither rule counts the outcome. If a rule
- * estimates the cost, the highest true or fixed cost is finally charged. If two transactions on one
- * bucket have different quotas, the batch prefers a quota to no quota, a quota supplied by the
- * application to a quota of the limits, and a lower quota to a higher quota. If the application
+ * charged, and the tokens are given back only if both rules give tokens back after the outcome. If
+ * a rule estimates the cost, the highest true or fixed cost is finally charged. If two transactions
+ * on one bucket have different quotas, the batch prefers a quota to no quota, a quota supplied by
+ * the application to a quota of the limits, and a lower quota to a higher quota. If the application
  * supplied several quotas, the batch uses the lowest quota of each period, for at most {@value
  * Quota#MOST_OF_A_LIMIT} periods.
  *
@@ -49,8 +49,8 @@ import org.jspecify.annotations.Nullable;
 public final class Batch<O> {
 
   private final Map<String, Transaction> byBucket = new LinkedHashMap<>();
-  // By bucket: whether the tokens stay spent after an outcome. The tokens of a bucket without a
-  // condition stay spent.
+  // By bucket: whether the tokens stay spent after an outcome. If a bucket is not in this map, its
+  // tokens always stay spent.
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
@@ -95,7 +95,7 @@ public final class Batch<O> {
   }
 
   /**
-   * Computes the true cost of a bucket.
+   * Computes the true cost that is charged to a bucket.
    *
    * @param least the highest fixed cost of the other rules for this bucket; 0 if there is none
    * @param other the estimate of another rule for this bucket; null if there is none
@@ -244,8 +244,8 @@ public final class Batch<O> {
   }
 
   /**
-   * Gives back the tokens of transactions that do not count the given outcome, and replaces
-   * estimates with the true costs. Blocks until the store has answered.
+   * Gives back the tokens of each transaction whose tokens do not stay spent after the given
+   * outcome, and replaces estimates with the true costs. Blocks until the store has answered.
    *
    * @param outcome the outcome, such as a status or exception; null only if the functions given to
    *     {@link #add} and {@link #addEstimate} accept null

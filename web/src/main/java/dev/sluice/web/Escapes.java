@@ -109,7 +109,7 @@ final class Escapes {
     return c < 0x80 ? Character.digit(c, 16) : -1;
   }
 
-  /** Decodes a quoted cookie: a backslash, and three octal digits or one character. */
+  /** Decodes a quoted cookie, in which a backslash precedes three octal digits or one character. */
   static String unslashed(String text) {
     return SLASHED
         .matcher(text)

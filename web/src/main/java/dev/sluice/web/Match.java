@@ -111,8 +111,9 @@ public final class Match {
   }
 
   /**
-   * Returns the transactions of the enforced rules, one per bucket, to charge all or none. Each
-   * transaction has the highest cost of the rules, and the quota that {@link Batch} chooses.
+   * Returns the transactions of the enforced rules, one per bucket, to charge all or none. If
+   * several rules charge a bucket, its transaction has the highest cost of these rules, and the
+   * quota that {@link Batch} chooses.
    *
    * @return the transactions; empty if nothing limits the request
    */

@@ -19,9 +19,9 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>For a token bucket, the quota {@code q} is the burst, and the window {@code w} is the time in
  * which an empty bucket fills (τ, rounded up). The available quota {@code r} is the number of
- * tokens left. If the limit denied, the effective window {@code t} is the time until the next
- * request is allowed. The effective window, which includes a random jitter, never ends after the
- * response's {@code Retry-After}.
+ * tokens left. If the limit denied the request, the effective window {@code t} is the time until
+ * the next request is allowed. The effective window, which includes a random jitter, never ends
+ * after the response's {@code Retry-After}.
  */
 final class Policies {
 
@@ -123,9 +123,9 @@ final class Policies {
   }
 
   /**
-   * Returns the wait of a policy with jitter. The policy with the longest wait has the wait of
-   * {@code Retry-After}. A policy whose wait is shorter than the longest wait has its own jitter,
-   * so its wait is cut to {@code Retry-After}.
+   * Returns the wait of a policy in seconds, which includes a random jitter. The policy with the
+   * longest wait has the wait of {@code Retry-After}. A policy whose wait is shorter than the
+   * longest wait has its own jitter, so its wait is cut to {@code Retry-After}.
    */
   private static long retryAfterSeconds(Decision policy, Decision whole) {
     return policy.retryIn().equals(whole.retryIn())

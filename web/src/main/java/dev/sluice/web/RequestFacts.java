@@ -94,7 +94,7 @@ public final class RequestFacts {
   private @Nullable IpAddress address;
 
   /**
-   * Creates the facts of a request.
+   * Creates a {@code RequestFacts} for a request.
    *
    * @param request the request
    * @param client finds the client's address
@@ -104,7 +104,7 @@ public final class RequestFacts {
   }
 
   /**
-   * Creates the facts of a request, with or without method overrides.
+   * Creates a {@code RequestFacts} for a request, with or without method overrides.
    *
    * @param request the request
    * @param client finds the client's address

@@ -122,7 +122,7 @@ public final class RequestLimiter implements AutoCloseable {
             complete(admission, request, failure);
           } else if (match.isDenied()) {
             admission.complete(deniedByRule(request));
-          } else if (!admission.isDone()) { // unless the caller cancelled
+          } else if (!admission.isDone()) { // done if the caller cancelled it
             try {
               admit(match, request, admission);
             } catch (RuntimeException e) {
@@ -327,8 +327,8 @@ public final class RequestLimiter implements AutoCloseable {
      *
      * @return the request limiter, which must be closed
      * @throws IllegalArgumentException if a rule does not fit the limits; the message contains
-     *     every mistake, such as an unknown limit, a limit without a default, an id in another
-     *     format or a cost above the burst
+     *     every mistake, such as an unknown limit, a limit without a default, an id that does not
+     *     have the limit's format, or a cost above the burst
      */
     public RequestLimiter build() {
       return requestLimiter();

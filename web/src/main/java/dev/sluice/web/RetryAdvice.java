@@ -96,8 +96,8 @@ public final class RetryAdvice {
   }
 
   /**
-   * Returns the wait from two fields: the remaining quota and its reset. The reset can be a number
-   * of seconds, a duration such as {@code 6m0s}, or an instant.
+   * Computes the client's wait from two header fields: the remaining quota and its reset. The reset
+   * can be a number of seconds, a duration such as {@code 6m0s}, or an instant.
    */
   private static Duration untilReset(
       Function<String, List<String>> fields, String remaining, String resetField, Instant sent) {

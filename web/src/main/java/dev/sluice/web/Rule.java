@@ -595,7 +595,7 @@ public final class Rule {
      * client disconnects or an asynchronous request times out before the response, the cost stays
      * spent. Replaces {@link #countAllBut}.
      *
-     * @param statuses the statuses that count, for example 401
+     * @param statuses the statuses after which the cost stays spent, for example 401
      * @return this builder
      * @throws IllegalArgumentException if a number is outside 100 to 599, or there is no number
      */
@@ -608,9 +608,10 @@ public final class Rule {
     /**
      * Counts all outcomes except some: the cost is spent at once, and given back only if the
      * response has one of the given statuses. This method is stricter than {@link #countOnly},
-     * since an unexpected status is counted, and replaces the statuses given to {@link #countOnly}.
+     * since the cost stays spent after an unexpected status, and replaces the statuses given to
+     * {@link #countOnly}.
      *
-     * @param statuses the statuses that do not count, for example 200 and 204
+     * @param statuses the statuses after which the cost is given back, for example 200 and 204
      * @return this builder
      * @throws IllegalArgumentException if a number is outside 100 to 599, or there is no number
      */

@@ -140,8 +140,8 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
    *     functions that return a quota and not a stage
    * @return the request limiter, which must be closed
    * @throws IllegalArgumentException if a rule does not fit the limits or the filter; the message
-   *     contains every mistake, such as an unknown limit, a limit without a default, an id in
-   *     another format or a cost above the burst
+   *     contains every mistake, such as an unknown limit, a limit without a default, an id that
+   *     does not have the limit's format, or a cost above the burst
    * @throws IllegalStateException if there is no rule, or both a rule book and single rules
    */
   protected final RequestLimiter requestLimiter(boolean mayBlock) {

@@ -74,8 +74,8 @@ public final class Rules {
   }
 
   /**
-   * Returns the mistakes of these rules under the given limits: unknown limits, ids in another
-   * format, a cost above the burst.
+   * Returns the mistakes of these rules under the given limits: unknown limits, ids that do not
+   * have the limit's format, a cost above the burst.
    *
    * @param limits the limits
    * @return one message per mistake; empty if there is none

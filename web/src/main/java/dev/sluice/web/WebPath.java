@@ -68,7 +68,7 @@ public final class WebPath {
 
   private static List<String> readings(String path, boolean keepsParameters) {
     if (isPlain(path)) {
-      return List.of(path); // nearly all paths
+      return List.of(path); // nearly all paths are plain
     }
     requireReadable(path);
     List<String> names = names(path, WebPath::decodedSegment);

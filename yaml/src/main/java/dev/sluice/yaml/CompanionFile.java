@@ -58,8 +58,8 @@ public interface CompanionFile<T> {
    * @param root the content; if the file also has other sections, a map of only the {@link
    *     #sections} of this reader
    * @param file the file's name, as messages show it
-   * @param limits the limits of the same load, except limits with mistakes; includes the companions
-   *     that were read before this file
+   * @param limits the limits that are loaded together with the file, except limits with mistakes;
+   *     includes the companions that were read before this file
    * @param known whether {@code limits} is complete; if not, the reader must not report unknown
    *     limits, since the limit files have a mistake that is already reported
    * @param problems receives the mistakes and warnings
@@ -72,7 +72,7 @@ public interface CompanionFile<T> {
    * example, an access token, the revocation must take effect even if another line of the file has
    * a mistake.
    *
-   * @param root the content, which is valid YAML to its end
+   * @param root the content of the whole file, which has no syntax error
    * @param before the limits in force
    * @return {@code before}, or a copy of {@code before} without everything that the file revokes
    */

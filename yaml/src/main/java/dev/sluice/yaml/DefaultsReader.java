@@ -154,7 +154,8 @@ final class DefaultsReader {
     }
     if (name.overridesOnly()) {
       problems.warning(
-          entry.key(), "found a default for " + name + ", which has overrides only: it is ignored");
+          entry.key(),
+          "found a default for " + name + ", which has overrides only: the default is ignored");
     } else if (isUnlimited) {
       unlimited.add(name);
       keys.put(name, entry.key());
@@ -178,7 +179,9 @@ final class DefaultsReader {
     }
   }
 
-  /** Whether an entry needs no quota, because it only declares a limit with overrides only. */
+  /**
+   * Whether an entry needs no quota, because it only declares a limit that cannot have a default.
+   */
   private static boolean isDeclarationAlone(@Nullable LimitName name, Fields fields) {
     return fields.find("id") != null
         && fields.find("overridesOnly") != null

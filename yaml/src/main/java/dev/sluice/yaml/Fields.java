@@ -31,7 +31,10 @@ public final class Fields {
     return of(map, owner, known, known, problems);
   }
 
-  /** Returns a map's fields, and recognizes a Sluice file by the keys {@code recognizing}. */
+  /**
+   * Returns a map's fields. If the map has enough of the keys {@code recognizing}, the file counts
+   * as a Sluice file, so messages can quote it.
+   */
   static Fields of(
       Node.Mapping map,
       Node owner,

@@ -34,7 +34,7 @@ final class FileAccess {
    *
    * @param path the file
    * @param call accesses the file
-   * @param givenUp returns the result of a call that timed out, given the reason
+   * @param givenUp converts the reason of a time-out to the result of {@code call}
    */
   <T> T call(Path path, Supplier<T> call, Function<String, T> givenUp) {
     String reason = "the file system does not respond within %s ms";

@@ -17,12 +17,12 @@ import org.jspecify.annotations.Nullable;
 /** The content of a file, or the reason why the file could not be read. */
 final class FileContent {
 
-  /** The largest file in bytes, enough for half a million overrides. */
+  /** The maximum size of a file in bytes, which is enough for half a million overrides. */
   private static final int MOST_BYTES = 16 << 20;
 
   /**
-   * The heap must be this many times larger than a file: reading a file needs up to 16 times the
-   * file's size, while the current limits stay in memory.
+   * The minimum of the heap's size divided by a file's size: reading a file needs up to 16 times
+   * the file's size, while the current limits stay in memory.
    */
   private static final int HEAP_PER_FILE = 32;
 

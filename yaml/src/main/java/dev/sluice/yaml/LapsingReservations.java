@@ -6,8 +6,8 @@ import java.util.Set;
 
 /**
  * The limits with {@code lapse: give-back}. If a client neither settles nor cancels a server's
- * reservation, a limit of this set gets the reserved tokens back when the reservation expires. This
- * set is replaced together with the limits. Immutable and thread-safe.
+ * reservation, a limit of this set gets the reserved tokens back when the reservation expires. A
+ * reload replaces the set of names together with the limits. Immutable and thread-safe.
  *
  * @param limits the names of the limits
  */

@@ -246,7 +246,10 @@ public final class LimitFiles {
         file, () -> FileContent.read(file), reason -> FileContent.failed(file, reason));
   }
 
-  /** A companion file and its reader. If the file is null, its sections are in other files. */
+  /**
+   * A companion file and its reader. If {@code file} is null, the reader's sections are in other
+   * files.
+   */
   record Companion(@Nullable Path file, CompanionFile<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
@@ -306,8 +309,8 @@ public final class LimitFiles {
 
     /**
      * Adds a file that refers to the limits. The file is loaded together with the limits, and its
-     * content becomes a {@linkplain Limits#companion companion} of the limits. If the file or a
-     * limit file has a mistake, none of the files takes effect.
+     * content becomes a {@linkplain Limits#companion companion} of the limits. If this file or one
+     * of the limit files has a mistake, none of these files takes effect.
      *
      * @param file the file
      * @param reader reads the file. Only one file is allowed for each type of content, unless

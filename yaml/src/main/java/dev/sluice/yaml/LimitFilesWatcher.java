@@ -257,7 +257,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       boolean isNews = !others.fingerprint().equals(before.fingerprint());
       if (rest.limits() != null) {
         Verdict verdict =
-            // If all files but the overrides are unchanged, an earlier poll has applied them.
+            // If only the overrides file has changed, an earlier poll has applied all other files.
             isNews ? act(others, fingerprint, looks, rest) : Verdict.APPLIED;
         if (verdict == Verdict.LOOK_AGAIN) {
           return verdict;
@@ -373,7 +373,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   /**
    * A rollback: earlier limits that were put in force again.
    *
-   * @param over the fingerprint that the files had when the limits were put back
+   * @param over the fingerprint of the files at the time of the rollback
    */
   private record Rollback(Limits limits, String hash, String over) {
 

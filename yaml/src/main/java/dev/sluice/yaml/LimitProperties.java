@@ -94,7 +94,7 @@ public final class LimitProperties {
     return built.build();
   }
 
-  /** Formats a problem. The line of a problem is the number of a property, from 1. */
+  /** Formats a problem, whose line is the number of the property with the problem, from 1. */
   private String text(Problem problem) {
     return places.get(problem.line() - 1) + ": " + problem.message();
   }

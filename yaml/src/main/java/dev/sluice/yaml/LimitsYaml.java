@@ -75,7 +75,10 @@ public final class LimitsYaml {
     target.append(indent).append("period: ").append(GoDuration.format(quota.period())).append('\n');
   }
 
-  /** Whether a character needs no escape, unlike unusual spaces, which YAML readers disagree on. */
+  /**
+   * Whether a character needs no escape. Unusual spaces need one, since YAML readers treat them
+   * differently.
+   */
   private static boolean isSafe(int c) {
     return c == ' '
         || (c > ' '

@@ -189,7 +189,7 @@ final class Loading {
     return companions;
   }
 
-  /** A part of a file, with the collector for its problems. */
+  /** A node of a file, with the collector for the file's problems. */
   private record Place(Node node, Problems problems) {}
 
   /** Finds the defaults: in the section {@code limits}, or at the top of the file of defaults. */
@@ -377,7 +377,8 @@ final class Loading {
 
   /**
    * Warns about names that are disabled because they have no default. Warns only if the files
-   * configure a limit that a missing default disables; other files were not written for Boulder.
+   * configure at least one limit that a missing default would disable: without such a limit, the
+   * files were not written for Boulder.
    */
   private void warnOfDisabled(Limits limits, Snapshot snapshot) {
     List<LimitName> mayBe =

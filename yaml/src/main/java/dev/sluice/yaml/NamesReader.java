@@ -44,7 +44,7 @@ final class NamesReader {
   private final IdFormat.Registry idFormats;
   private final Map<String, Declared> declared = new LinkedHashMap<>();
   private final Map<Integer, LimitName> byNumber = new HashMap<>();
-  // The key of each default, by the limit's name.
+  // For each limit's name, the YAML key of its default.
   private final Map<String, Node> keys = new HashMap<>();
   private final Set<String> broken = new HashSet<>();
 

@@ -51,16 +51,22 @@ final class NodeReader {
   static final int MAX_DEPTH = 16;
   static final int MAX_NODES = 2_000_000;
 
-  /** The most characters of a value. The longest values are ids that join an ACME order's names. */
+  /**
+   * The maximum number of characters in a value. The longest values are ids that join an ACME
+   * order's names.
+   */
   static final int MAX_SCALAR = 64 * 1024;
 
-  /** The most characters of an embedded file. Kubernetes allows 1 MiB for a whole ConfigMap. */
+  /**
+   * The maximum number of characters in an embedded file. Kubernetes allows 1 MiB for a whole
+   * ConfigMap.
+   */
   private static final int MAX_EMBEDDED = 1 << 20;
 
   /** The nesting depth of an embedded file, which is a value in the root's map {@code data}. */
   private static final int EMBEDDED_DEPTH = 3;
 
-  /** The largest buffer of the YAML scanner, which copies its unread rest at each refill. */
+  /** The largest buffer of the YAML scanner, which copies all unread characters at each refill. */
   private static final int MAX_BUFFER = 1 << 20;
 
   /** Matches the end of a parser's message, if it quotes more than one character of the file. */
@@ -168,8 +174,8 @@ final class NodeReader {
   /**
    * Reads a node.
    *
-   * @param taker receives the node. The reader passes a list or the root to the taker before
-   *     reading its content, so that the content before a syntax error is kept
+   * @param taker receives the node. A list or the root is passed to {@code taker} before its
+   *     content is read, so that the content before a syntax error is kept
    */
   private void node(int depth, Consumer<Node> taker) {
     NodeEvent event = (NodeEvent) events.next();

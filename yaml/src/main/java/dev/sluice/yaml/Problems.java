@@ -140,7 +140,7 @@ public final class Problems {
 
   /**
    * Adds the mistake that a key is unknown. Quotes the key if the key resembles a known key, or if
-   * its map has a known key.
+   * the map also has a known key.
    *
    * @param key the unknown key
    * @param message what was found and expected, with one {@code %s} for the key

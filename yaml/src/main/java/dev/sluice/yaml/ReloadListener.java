@@ -31,9 +31,9 @@ public interface ReloadListener {
   void loaded(Instant at, Limits limits, List<Problem> warnings);
 
   /**
-   * Called after a rollback to earlier limits. During the rollback, called again when changed files
-   * return to the content that they had at the rollback. The default implementation calls {@link
-   * #loaded}.
+   * Called after a rollback to earlier limits. Until the rollback ends, this method is called again
+   * when changed files return to the content that they had at the time of the rollback. The default
+   * implementation calls {@link #loaded}.
    *
    * @param at when the limits were put in force
    * @param limits the current limits

@@ -73,7 +73,7 @@ final class Sections {
     return byKey.get(key);
   }
 
-  /** Returns the entry of the first given section found; null if the file has no such section. */
+  /** Returns the entry of the first given section that the file has; null if there is none. */
   Node.@Nullable Entry first(Collection<String> keys) {
     return keys.stream().filter(byKey::containsKey).findFirst().map(byKey::get).orElse(null);
   }

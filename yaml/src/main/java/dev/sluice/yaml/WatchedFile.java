@@ -52,7 +52,10 @@ final class WatchedFile {
     return seen.content;
   }
 
-  /** Reads the file without changing a field: an abandoned call can still return later. */
+  /**
+   * Reads the file without changing a field of this object, since a call that timed out can still
+   * return later.
+   */
   private Seen see(@Nullable Stamp before, @Nullable FileContent last, Instant now) {
     Stamp found = stamp();
     if (last != null && found != null && found.equals(before)) {

@@ -549,8 +549,8 @@ class LimitFilesTest {
     LimitFiles files = TestFiles.builder().defaults(defaults).overrides(overrides).build();
     assertThat(TestFiles.lines(files.lint()))
         .containsExactly(
-            "4:1: warning: found a default for WidgetsPerUser, which has overrides only: it is"
-                + " ignored",
+            "4:1: warning: found a default for WidgetsPerUser, which has overrides only: the"
+                + " default is ignored",
             "1:3: warning: found an override that equals the default of NewOrdersPerAccount",
             "2:3: warning: found overrides of NewRegistrationsPerIPAddress, which has no default:"
                 + " requests for other ids are rejected, unless missing defaults are allowed");

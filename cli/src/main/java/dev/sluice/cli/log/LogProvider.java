@@ -75,8 +75,8 @@ public final class LogProvider implements SLF4JServiceProvider {
     private static final long serialVersionUID = 1;
 
     /**
-     * A map from prefixes of loggers' names to the lowest level that is logged. The longest
-     * matching prefix wins.
+     * A map from prefixes of loggers' names to the lowest level that is logged. If several prefixes
+     * match a logger's name, the longest prefix decides.
      */
     private static final Map<String, Level> LEAST =
         Map.of(
