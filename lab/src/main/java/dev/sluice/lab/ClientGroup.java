@@ -28,8 +28,8 @@ public final class ClientGroup {
 
   /**
    * The most candidate requests of a diurnal group. The rate of noon is at most twice the mean
-   * rate. So over whole days, a group with more than {@code MOST_CANDIDATES} candidates sends more
-   * requests than {@link Scenario#MOST_REQUESTS}.
+   * rate. Over whole days, a group with more than {@code MOST_CANDIDATES} candidates therefore
+   * sends more requests than {@link Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 

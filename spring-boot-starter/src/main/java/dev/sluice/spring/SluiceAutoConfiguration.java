@@ -229,7 +229,7 @@ class SluiceAutoConfiguration {
     return hasStore(MARIADB) && !hasStore(POSTGRES) ? MARIADB : POSTGRES;
   }
 
-  /** Whether the module of a kind of store is on the class path. */
+  /** Whether the module for a kind of store, such as MariaDB, is on the class path. */
   static boolean hasStore(String kind) {
     return ClassUtils.isPresent(STORES.get(kind), SluiceAutoConfiguration.class.getClassLoader());
   }

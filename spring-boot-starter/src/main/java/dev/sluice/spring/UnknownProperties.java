@@ -28,9 +28,9 @@ import org.springframework.util.ClassUtils;
  * positions and the expected values.
  *
  * <p>If a profile contains a list of the main file, the profile's list replaces the whole list, and
- * Spring Boot binds the new list. But if the elements of the list contain lists, such as the
- * methods of a filter rule, Spring Boot reports properties of the replaced list as unknown. This
- * class accepts the properties of a replaced list.
+ * Spring Boot binds the new list. However, Spring Boot reports properties of the replaced list as
+ * unknown if elements of this list contain lists, such as the methods of a filter rule. This class
+ * does not report the properties of such a replaced list.
  *
  * <p>Stateless and thread-safe.
  */

@@ -96,7 +96,7 @@ public final class AuditLog implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Records a reset or a refund when {@code done} ends; the returned stage completes later. */
+  /** Records a reset or a refund when {@code done} ends; then completes the returned stage. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,

@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** The hash of a token, with the token's grant. */
+  /** The hash of a token, and what the holder of the token may do. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {
@@ -104,7 +104,7 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** Returns the tokens whose hash and the certificates whose name passes the given test. */
+  /** Returns the tokens with a hash, and the certificates with a name, that passes its test. */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),

@@ -82,7 +82,7 @@ final class FileKeeper extends ListKeeper {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
-  /** Locks between this process's threads, per lock file; a file lock excludes only processes. */
+  /** Locks for the threads of this process, by lock file; a file lock excludes only processes. */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
 
@@ -335,7 +335,7 @@ final class FileKeeper extends ListKeeper {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // An invalid name is left out of the catalogue, and later reported as an unknown name.
+          // An invalid limit name is not in the catalogue, and later reported as an unknown name.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));

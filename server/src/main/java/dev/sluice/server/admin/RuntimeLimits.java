@@ -122,7 +122,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return looking(every);
   }
 
-  /** Starts polling at a short fixed delay, which needs no allocation between runs. */
+  /** Starts to poll the saved changes with a short fixed delay, so that runs allocate nothing. */
   private RuntimeLimits looking(Duration first) {
     long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
     var unused =
@@ -455,8 +455,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns a warning if no rule charges a penalty's id, so that the penalty affects no request of
-   * the rules; otherwise an empty list. A warning names the ids that the rules do charge.
+   * Returns a warning if no rule charges a penalty's id, so that no rule applies the penalty;
+   * otherwise an empty list. A warning names the ids that the rules do charge.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -468,7 +468,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return remove(Setting.OVERRIDE, name, id);
   }
 
-  /** Returns a task that removes a saved setting that no limit accepts; null if none is saved. */
+  /** Returns a task that removes a setting that no limit accepts; null without such a setting. */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
         .filter(one -> kind.isFor(one, limit, id))

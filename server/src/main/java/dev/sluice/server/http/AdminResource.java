@@ -310,7 +310,7 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** Decodes a text; returns a text that cannot be decoded unchanged. */
+  /** Decodes a text; returns the encoded text if it cannot be decoded. */
   private static String legible(String encoded) {
     try {
       return decoded(encoded, "path");
@@ -329,9 +329,9 @@ abstract class AdminResource<T> implements HttpService {
   }
 
   /**
-   * A JSON object of strings, whole numbers and lists, parsed as strictly as all request bodies. A
-   * list contains strings, and objects of strings and whole numbers. All mistakes are collected,
-   * and {@link #requireSound} throws them together. Not thread-safe.
+   * A JSON object of strings, whole numbers and lists, parsed as strictly as all request bodies.
+   * The elements of a list are strings, or objects whose values are strings and whole numbers. All
+   * mistakes are collected, and {@link #requireSound} throws them together. Not thread-safe.
    */
   record AdminBody(String path, Map<?, ?> fields, Mistakes mistakes) {
 

@@ -170,7 +170,7 @@ record Fault(
     return type.fault("token", String.valueOf(token.getMessage()));
   }
 
-  /** Returns the fault of lowering an override; its detail contains the current quota. */
+  /** Returns the fault of a change that lowers an override; the detail has the current quota. */
   static Fault lowered(LoweredException lowered) {
     return Type.LOWERED_OVERRIDE.fault(
         lowered.getMessage() + "; add force=true to the query to lower it");

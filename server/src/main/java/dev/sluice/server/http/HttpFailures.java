@@ -53,12 +53,12 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns a failure's response; after a read-only request, it says that nothing was charged. */
+  /** Returns the response to a failed request; a read-only request has charged nothing. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
-  /** Returns the fault of a failure; a request that only reads has charged nothing. */
+  /** Returns the fault of a failed request; a read-only request has charged nothing. */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
         ? unread(store)
@@ -156,7 +156,7 @@ final class HttpFailures implements ServerErrorHandler {
     return fault(storeIsLate(), onlyReads(context));
   }
 
-  /** Returns the exception for a store that did not answer within the time of a request. */
+  /** Returns the exception for a store that did not answer before the request timed out. */
   static StoreException storeIsLate() {
     return new StoreException("the store did not answer within the time of a request");
   }

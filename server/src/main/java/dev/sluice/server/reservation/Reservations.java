@@ -152,7 +152,7 @@ public final class Reservations implements AutoCloseable {
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
-   * Parses the life of a token.
+   * Parses a reservation token's lifetime.
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
@@ -303,7 +303,7 @@ public final class Reservations implements AutoCloseable {
     alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
-  /** Refunds the reservations that have expired unused and whose limits refund them. */
+  /** Refunds the reservations that expired unused, if their limits refund expired reservations. */
   private void lapse() {
     List<Remembered> over = new ArrayList<>();
     synchronized (remembered) {

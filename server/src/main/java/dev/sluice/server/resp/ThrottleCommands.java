@@ -241,7 +241,7 @@ final class ThrottleCommands {
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;
 
-    /** Returns the last quota if the request's arguments have the same bytes; otherwise null. */
+    /** Returns the last quota if the request repeats the quota's arguments; otherwise null. */
     @Nullable Quota of(Request request, Dialect spoken) {
       int from = request.start(FIRST);
       int to = request.start(LAST) + request.length(LAST);

@@ -36,7 +36,7 @@ final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
 
-  /** The field of the metadata with the value of {@link HeaderProfile#DEGRADED}. */
+  /** The metadata field with the value of the header {@link HeaderProfile#DEGRADED}. */
   private static final String DECIDED_BY = "decidedBy";
 
   /** The HTTP status that Envoy and {@code /json} return for a request over a limit. */

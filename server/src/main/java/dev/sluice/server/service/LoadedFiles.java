@@ -199,7 +199,7 @@ final class LoadedFiles {
    * Watches all files.
    *
    * @param ofLimits receives each load of the limit files, after the load was logged
-   * @param broken called after an unexpected failure to load files of another kind
+   * @param broken called after an unexpected failure to load files that are not limit files
    */
   void watch(
       Generations generations,

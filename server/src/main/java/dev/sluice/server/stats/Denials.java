@@ -24,12 +24,12 @@ import org.jspecify.annotations.Nullable;
  * Receives denials from all protocols of the server, writes them to the {@linkplain DenialLog
  * denial log}, and keeps the last denials of each id.
  *
- * <p>The code of each protocol reports its denials, since only this code knows the request. The
- * Redis protocol decides many spends at a time, so the limiter reports their denials, to {@link
- * #spent}. The limiter reports all allowed spends to this class. From a sample of the allowed
- * spends, this class finds the ids that are charged most, for the first {@link
- * TopDenied#MOST_LIMITS} limits. Shadow trials and checks are ignored, since they deny no request.
- * Thread-safe; never blocks.
+ * <p>The code of each protocol reports its denials, since only this code knows the request. An
+ * exception is the Redis protocol, whose code passes many spends to the limiter at a time: the
+ * limiter reports the denials of these spends to {@link #spent}. The limiter reports all allowed
+ * spends to this class. From a sample of the allowed spends, this class finds the ids that are
+ * charged most, for the first {@link TopDenied#MOST_LIMITS} limits. Shadow trials and checks are
+ * ignored, since they deny no request. Thread-safe; never blocks.
  */
 public final class Denials implements LimiterObserver {
 
@@ -120,7 +120,7 @@ public final class Denials implements LimiterObserver {
     /**
      * Returns a denied request; removes the query from {@code target}.
      *
-     * @param method the method; null or empty if it is unknown
+     * @param method the HTTP method; null or empty if it is unknown
      * @param target the path, perhaps with a query; null or empty if it is unknown
      */
     public static DeniedRequest of(
@@ -147,8 +147,8 @@ public final class Denials implements LimiterObserver {
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
    * @param retryInNanos the wait until the request's cost can be spent; 0 if waiting does not help
-   * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
-   *     rule's word
+   * @param decidedBy what denied the request: {@code store}, {@code rule}, {@code request}, or the
+   *     name of a failure rule
    * @param penalized whether a penalty made the bucket count as empty
    */
   public record Denial(
@@ -205,7 +205,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** Reports a denial because {@code cost}, not the transaction's cost, exceeds the burst. */
+  /** Reports a denial: {@code cost}, instead of the transaction's cost, exceeds the burst. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(

@@ -139,8 +139,8 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the degraded limits, for which a failure rule decided within the last minute, each with
-   * the time when it became degraded. A pause of less than a minute between decisions by failure
-   * rules does not change when a limit became degraded.
+   * the time when it became degraded. A limit stays degraded, since the same time, during a pause
+   * of less than a minute between decisions by its failure rule.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();

@@ -50,7 +50,7 @@ public final class Page {
   }
 
   /**
-   * Returns the page with a new table.
+   * Returns docs/benchmarks.md with a new table.
    *
    * @param page the current page
    * @param results the folder of the result files
@@ -156,9 +156,9 @@ public final class Page {
     }
 
     /**
-     * Formats the ratio of Sluice to the other limiter. Without another limiter, formats the ratio
-     * of Sluice to the upper bound, followed by a star. A ratio above 1 means that Sluice is
-     * better.
+     * Formats the ratio of Sluice's figure to the figure of the other limiter. Without another
+     * limiter, formats the ratio of Sluice to the upper bound, followed by a star. A ratio above 1
+     * means that Sluice is better.
      */
     private String ratio() {
       Measured other = peer == null ? bound : peer;

@@ -226,8 +226,8 @@ public final class ServerReport {
   }
 
   /**
-   * Measures the subjects in turn, prints a row for each, and adds the goal if the scene has a
-   * goal.
+   * Measures the subjects of a scene in turn, prints a row for each subject, and adds the goal for
+   * the scene, if any.
    */
   @CanIgnoreReturnValue
   private Map<String, Round> scene(String scene, List<Subject<Load.On>> subjects, double timesEmpty)

@@ -153,7 +153,7 @@ public final class WebReport {
     }
   }
 
-  /** Runs all subjects repeatedly. Each round begins with another subject. */
+  /** Measures all subjects in every round; each round begins with a different subject. */
   private Map<Subject<Work>, List<Double>> rounds(double seconds) throws Exception {
     Map<Subject<Work>, List<Double>> micros = new HashMap<>();
     long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
