@@ -142,7 +142,7 @@ interface Keeper {
       return "table";
     }
 
-    /** Returns true: the caller already polls only at the interval set for the table. */
+    /** Returns true, since only a read of the table shows whether the table has changed. */
     @Override
     public boolean hasChanged() {
       return true;

@@ -444,7 +444,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
-      log.warn("an override was set for {}, which has no default for its other ids", name);
+      log.warn("an override was set for {}, which has no default quota for other ids", name);
     }
     List<String> doubts = new ArrayList<>(OverrideDoubts.of(override, before));
     String unasked = RuleBook.of(before).doubt(override);

@@ -152,7 +152,7 @@ final class DecisionStream {
     }
   }
 
-  /** Ends the stream as its time is nearly over; its last line reports the reason. */
+  /** Ends the stream because its time is nearly over; the last line reports this reason. */
   void late() {
     if (ending || isDecided()) {
       return; // only unread answers are left
@@ -267,7 +267,7 @@ final class DecisionStream {
     return seen < size || isLast ? seen : -1;
   }
 
-  /** Removes and returns the next known answers; empty if there are none. */
+  /** Removes and returns the next answers; empty if the next answer is not known yet. */
   private byte[] decided() {
     int count = 0;
     int bytes = 0;

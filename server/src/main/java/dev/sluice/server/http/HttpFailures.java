@@ -158,7 +158,7 @@ final class HttpFailures implements ServerErrorHandler {
 
   /** Returns the exception for a store that did not answer before the request timed out. */
   static StoreException storeIsLate() {
-    return new StoreException("the store did not answer within the time of a request");
+    return new StoreException("the store did not answer before the request timed out");
   }
 
   @Override

@@ -332,8 +332,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Closes a connection whose client has closed its sending side, if no request is in flight or all
-   * requests in flight are {@code hopeless}.
+   * Closes a connection whose client has closed its sending side, if all requests in flight, if
+   * any, pass the test {@code hopeless}.
    */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();

@@ -282,7 +282,7 @@ final class ThrottleCommands {
   /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /** Reply: limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
+    /** Replies 0 or 1 (denied), limit, remaining, seconds to wait (-1: do not), seconds to full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -291,7 +291,7 @@ final class ThrottleCommands {
       }
     },
 
-    /** Reply: 1 if allowed, limit, remaining, seconds to full, seconds to wait (-1: never). */
+    /** Replies 1 or 0 (denied), limit, remaining, seconds to full, seconds to wait (-1: never). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {

@@ -715,7 +715,7 @@ final class DescriptorCharges {
       return index < 0 || index >= now.size() ? quota() : now.get(index);
     }
 
-    /** Clears the outcome of a charge in shadow mode that failed. */
+    /** Clears the outcome of a failed charge in shadow mode. */
     void forget() {
       decided = false;
     }

@@ -35,7 +35,7 @@ public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** Of this number of allowed spends, on average one becomes a part of the sample. */
+  /** Of this number of allowed spends, on average one spend is in the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
