@@ -191,8 +191,8 @@ public final class ClientGroup {
     double defaultGap = interval / DEFAULT_LOAD;
     return switch (kind) {
       case STEADY -> {
-        // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
-        // so a client with a gap of LONGEST sends at most one request.
+        // A longer gap between requests could overflow the time of the next request. No run is
+        // longer than LONGEST, so a client with a gap of LONGEST sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);

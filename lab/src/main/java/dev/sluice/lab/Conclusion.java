@@ -123,7 +123,7 @@ final class Conclusion {
     if (!contenders.isEmpty()) {
       return peak("", contenders);
     }
-    // The peak is 0 if the run is too short or if the clients gave up.
+    // A peak of admitted requests is 0 if the run is too short or if the clients gave up.
     List<Contender> later =
         contrast(RunResult::peakAfterTheFirstPeriod, NOTABLE).stream()
             .filter(contender -> contender.value() > 0)

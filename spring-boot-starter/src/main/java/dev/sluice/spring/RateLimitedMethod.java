@@ -48,7 +48,7 @@ record RateLimitedMethod(
       return !countOnlyOn.isEmpty();
     }
 
-    /** Whether the tokens stay spent after a call. The failure is null if the call succeeded. */
+    /** Whether the tokens stay spent after a call with {@code failure} (null for a success). */
     boolean counts(@Nullable Throwable failure) {
       return countOnlyOn.isEmpty()
           || countOnlyOn.stream().anyMatch(type -> type.isInstance(failure));

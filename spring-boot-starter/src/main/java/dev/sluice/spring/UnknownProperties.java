@@ -192,8 +192,8 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
   }
 
   /**
-   * Whether a property belongs to a list that another source replaces with a list without this
-   * property.
+   * Whether a property belongs to a list that is not in force, since another property source
+   * replaces the whole list.
    */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {

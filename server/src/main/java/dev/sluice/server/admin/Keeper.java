@@ -38,7 +38,7 @@ interface Keeper {
   /** Removes an id's setting, if any; after a {@link KeepException}, nothing has changed. */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
-  /** Keeps settings in memory, until the process ends. */
+  /** Keeps overrides and penalties in memory, until the process ends. */
   final class MemoryKeeper extends ListKeeper {
 
     private Kept kept = Kept.NOTHING;
@@ -69,7 +69,7 @@ interface Keeper {
     }
   }
 
-  /** A keeper that reads and writes all settings together. */
+  /** A keeper that reads and writes all overrides and penalties together. */
   abstract class ListKeeper implements Keeper {
 
     /** The time for which an ended setting stays saved: another server's clock can be behind. */

@@ -114,7 +114,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     this.every = every;
   }
 
-  /** Reads the saved changes before the first request. */
+  /** Reads the saved overrides and penalties before the first request. */
   private RuntimeLimits loaded() {
     synchronized (place) {
       reload();
@@ -200,14 +200,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Whether the saved changes have been read once, even if later reads failed. Before the first
-   * read, saved penalties are not in force, so the server should not receive traffic.
+   * Whether the saved overrides and penalties have been read once, even if later reads failed.
+   * Before the first read, saved penalties are not in force, so the server should not receive
+   * traffic.
    */
   public boolean ready() {
     return ready;
   }
 
-  /** Returns how many periodic reads of the saved changes have failed since the start. */
+  /** Returns how many reads of the saved overrides and penalties have failed since the start. */
   public long failedReads() {
     return failedReads.get();
   }
@@ -223,7 +224,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     looks.shutdownNow();
   }
 
-  /** Polls the saved changes; returns whether they could be read. */
+  /** Polls the saved overrides and penalties; returns whether they could be read. */
   private boolean look() {
     try {
       synchronized (place) {
@@ -243,21 +244,21 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * returns the reasons. Blocks until the saved changes are read.
+   * Reads the saved overrides and penalties, and returns whether they are in force; if not, {@link
+   * #mistakes} returns the reasons. Blocks until the overrides and penalties are read.
    */
   @Override
   public boolean read() {
     return look();
   }
 
-  /** Returns why the last read failed; empty if the read succeeded. */
+  /** Returns why the last read of the overrides and penalties failed; empty if it succeeded. */
   @Override
   public List<String> mistakes() {
     return mistakes;
   }
 
-  /** Puts the saved changes in force; the caller must hold the lock {@code place}. */
+  /** Puts saved overrides and penalties in force; the caller must hold the lock {@code place}. */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);
@@ -336,7 +337,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return ending;
   }
 
-  /** Returns the saved settings whose limits exist, with their current names. Needs the lock. */
+  /** Returns the settings whose limits exist, with the limits' current names. Needs the lock. */
   private <T> List<T> fitting(Setting<T> kind, Catalogue names) {
     List<T> fitting = new ArrayList<>();
     for (T one : kind.in(kept)) {

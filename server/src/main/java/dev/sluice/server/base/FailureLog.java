@@ -70,7 +70,7 @@ public final class FailureLog {
       this.ticker = ticker;
     }
 
-    /** Returns the id of a cause, eight hex digits. Calls {@code log} only if the id is new. */
+    /** Returns the id of a cause, eight hex digits. Calls {@code log} only if the cause is new. */
     String of(String cause, Consumer<String> log) {
       String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
       String known = claim(cause, id);

@@ -82,8 +82,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // The event loop writes the next fields, and all threads read them. Stale values are harmless,
-  // since the values only decide which connection is closed first.
+  // The event loop writes the next fields, and all threads read them. Stale values of these fields
+  // are harmless: they only decide which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;

@@ -156,7 +156,7 @@ public final class Reservations implements AutoCloseable {
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
-   * @throws WireException if the text is not a duration, or the life is too short or too long
+   * @throws WireException if the text is not a duration, or the lifetime is too short or too long
    */
   public static Duration life(@Nullable String text, String field) {
     if (text == null) {

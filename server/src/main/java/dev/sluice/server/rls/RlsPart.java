@@ -295,7 +295,7 @@ public final class RlsPart implements Part {
     /** The default of {@code nearLimit}, as in Envoy's reference server. */
     public static final double USUAL_NEAR_LIMIT = 0.8;
 
-    /** The usual header names, in the order of {@link #headerNames}. */
+    /** The default names of the legacy headers, in the order of {@link #headerNames}. */
     static final List<String> LEGACY_NAMES =
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 

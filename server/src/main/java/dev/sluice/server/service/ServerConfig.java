@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns sources with files only; a limit without a default quota is refused. */
+    /** Returns limits from files only; requests for a limit without a default quota fail. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }

@@ -274,7 +274,7 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  /** Prints lines, and adds them to the Markdown page. */
+  /** Prints lines, and adds the lines to the benchmark's Markdown page. */
   private void print(String... lines) {
     for (String line : lines) {
       System.out.println(line);

@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The command {@code ./sluice bench report}. Reads the files in benchmarks/results, and writes the
- * table of docs/benchmarks.md and the dates above the table. Each file is a JSON array of flat
- * objects. Each object has a figure of Sluice, and optionally the figures of another limiter (the
- * peer) and of an upper bound. The table contains the objects whose field {@code page} is true.
+ * table of docs/benchmarks.md and the dates above the table. Each result file is a JSON array of
+ * flat objects. Each object has a figure of Sluice, and optionally the figures of another limiter
+ * (the peer) and of an upper bound. The table contains the objects whose field {@code page} is
+ * true.
  */
 public final class Page {
 
