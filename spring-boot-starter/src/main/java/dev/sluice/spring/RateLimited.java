@@ -22,10 +22,10 @@ import java.lang.annotation.Target;
  * a {@code Flux}; a publisher spends at each subscription, without blocking.
  *
  * <p>Expressions are written in Spring's language (SpEL): {@code #name} is a parameter, {@code #p0}
- * the first parameter, and {@code @bean} a bean. Parameters are named as in the bean's class.
- * Expressions are parsed once. The application does not start if an expression cannot be parsed or
- * names a parameter that does not exist, or if a limit is unknown or has neither a default nor an
- * expression for its quota.
+ * the first parameter, and {@code @bean} a bean. Parameters are named as in the bean's class. Each
+ * expression is parsed only once. The application does not start if an expression cannot be parsed
+ * or names a parameter that does not exist, or if a limit is unknown or has neither a default nor
+ * an expression for its quota.
  *
  * <p>As with all annotations of Spring, calls within one object bypass the proxy, and are not
  * limited. An annotation on a private, static or final method prevents the start.
@@ -56,8 +56,9 @@ public @interface RateLimited {
    * The cost of a call in tokens, as an expression. The expression's value is a whole number of any
    * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
    * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
-   * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
-   * numbers divide as in Java, so that {@code #bytes / 1024} is 0 below 1024.
+   * value that the expression has for a call is not a whole number, the call throws an {@link
+   * UnusableIdException}. Whole numbers divide as in Java, so that {@code #bytes / 1024} is 0 below
+   * 1024.
    *
    * @return an expression
    */
@@ -86,8 +87,8 @@ public @interface RateLimited {
    * value; for a {@code Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
-   * of the expression is not a whole number of 1 or more. A wrong value of the expression is
-   * logged.
+   * of the expression is not a whole number of 1 or more. A value that is not a whole number of 1
+   * or more is logged.
    *
    * @return an expression, empty if the cost is known before the call
    */

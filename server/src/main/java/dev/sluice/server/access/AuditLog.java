@@ -44,8 +44,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that appends to a file, and tests that the file can be written. Waits for the
-   * file at most two seconds.
+   * Returns a log that appends to a file, and tests that the file can be written. Blocks at most
+   * two seconds while the file is opened.
    *
    * @param file the log file, created if it is missing. If the file is a pipe, a process must read
    *     the pipe

@@ -152,7 +152,7 @@ public final class Tokens {
 
   /**
    * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
-   * An empty list permits every limit. Immutable and thread-safe.
+   * An empty list of limits permits every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

@@ -249,7 +249,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /** Resumes reading in a scheduled task. */
+  /** Resumes reading the connection's input in a scheduled task. */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
       return;
