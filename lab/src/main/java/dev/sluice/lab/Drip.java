@@ -61,7 +61,7 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   public record Stall(Duration from, Duration length) {
 
     /**
-     * Checks the values.
+     * Checks the values of a stall.
      *
      * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
      *     of the durations is longer than ten years

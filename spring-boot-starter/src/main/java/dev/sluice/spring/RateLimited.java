@@ -68,8 +68,8 @@ public @interface RateLimited {
    * The quota of the id, as an expression, for an application with its own plans: {@code
    * "@plans.of(#key)"}. The value is a {@link dev.sluice.gcra.Quota}, a list of several quotas with
    * different periods, or a {@link java.util.concurrent.CompletionStage} of a quota or list. If the
-   * value is null, the limit's own quota applies. For a method that returns a publisher or a stage,
-   * the expression must not block.
+   * expression's value is null, the limit's own quota applies. For a method that returns a
+   * publisher or a stage, the expression must not block.
    *
    * <p>If the expression or its stage fails, the call throws a {@link
    * dev.sluice.web.QuotaFailedException}, spends nothing, and is counted in {@code

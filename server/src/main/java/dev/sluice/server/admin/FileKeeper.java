@@ -57,8 +57,9 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
- * There are two files. FILE holds the overrides, in the format of every overrides file: people can
- * read FILE, lint it, and copy it to another server. FILE.penalties holds the penalties.
+ * Overrides and penalties are in two files. FILE holds the overrides, in the format of every
+ * overrides file: people can read FILE, lint it, and copy it to another server. FILE.penalties
+ * holds the penalties.
  *
  * A file is never changed in place. The server writes the new content to a temporary file in the
  * same folder, forces that file to the disk, and renames it to the old file's name. So a crash

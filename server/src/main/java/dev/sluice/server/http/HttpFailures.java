@@ -200,7 +200,7 @@ final class HttpFailures implements ServerErrorHandler {
     return renderStatus(null, config, headers, status, detail, cause);
   }
 
-  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC. */
+  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC requests. */
   record EarlyAnswers(HttpFailures failures) implements DecoratingHttpServiceFunction {
 
     @Override
@@ -279,7 +279,7 @@ final class HttpFailures implements ServerErrorHandler {
           return fields;
         }
       } catch (IOException e) {
-        // Reported below.
+        // The exception below reports that the body is not JSON.
       }
       throw new WireException(null, "the body must be a JSON object, and nothing else");
     }

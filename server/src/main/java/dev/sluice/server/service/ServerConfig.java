@@ -178,7 +178,7 @@ public record ServerConfig(
   }
 
   /**
-   * The HTTP door.
+   * The settings of the HTTP port.
    *
    * @param address the address to listen on; port 0 for any free port
    * @param hosts further names that clients may use in {@code Host}, in addition to localhost and

@@ -97,7 +97,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second. The counts of a second are the increase of the metrics since the last call. */
+  /** Counts the last second: the increase of the metrics since the last call of this method. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -262,8 +262,8 @@ public final class RateHistory implements AutoCloseable {
     }
 
     /**
-     * Clears the oldest counts for a new second; {@code step} is the new step of the day, or -1 if
-     * no step begins.
+     * Clears the counts that a new second overwrites; {@code step} is the new step of the day, or
+     * -1 if no step begins.
      */
     void begin(int second, int step) {
       if (ring != null) {
