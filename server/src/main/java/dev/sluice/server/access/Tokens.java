@@ -111,7 +111,7 @@ public final class Tokens {
         certificates.values().stream().filter(one -> isName.test(one.name())).toList());
   }
 
-  /** Returns the grant of a token, null if the token is unknown. */
+  /** Returns what the holder of a token may do; null if the token is unknown. */
   @Nullable Grant ofHash(byte[] hash) {
     Entry entry = byStart.get(start(hash));
     return entry != null && MessageDigest.isEqual(hash, HexFormat.of().parseHex(entry.sha256()))
@@ -119,7 +119,7 @@ public final class Tokens {
         : null;
   }
 
-  /** Returns the grant of the first known name, null if none of the names is known. */
+  /** Returns what the holder of the first known name may do; null if no name is known. */
   @Nullable Grant ofCertificate(List<String> names) {
     for (String name : names) {
       Grant grant = certificates.get(name);

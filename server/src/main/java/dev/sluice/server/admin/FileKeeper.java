@@ -343,9 +343,9 @@ final class FileKeeper extends ListKeeper {
     }
 
     /**
-     * Returns the settings that were read from a file. If a setting's id is valid for a current
-     * limit, the setting gets the {@link LimitName} of this limit. If two entries spell the same id
-     * differently, only one entry gets the {@code LimitName}: the entry with the canonical
+     * Returns the overrides or penalties that were read from a file. If an entry's id is valid for
+     * a current limit, the entry gets the {@link LimitName} of this limit. If two entries spell the
+     * same id differently, only one entry gets the {@code LimitName}: the entry with the canonical
      * spelling, if there is one.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {

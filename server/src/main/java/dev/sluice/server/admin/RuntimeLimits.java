@@ -218,7 +218,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     apply();
   }
 
-  /** Stops polling the saved settings; the current limits remain in force. */
+  /** Stops polling the saved overrides and penalties; the current limits remain in force. */
   @Override
   public void close() {
     looks.shutdownNow();
@@ -228,7 +228,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private boolean look() {
     try {
       synchronized (place) {
-        // A saved setting that had no effect can fit a new or changed limit.
+        // A saved override or penalty that had no effect can fit a new or changed limit.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -351,7 +351,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return fitting;
   }
 
-  /** Warns once of each setting whose id no rule charges, except settings in the limit files. */
+  /** Warns once of each override or penalty, not from limit files, whose id no rule charges. */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {

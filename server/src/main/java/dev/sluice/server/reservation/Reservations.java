@@ -522,9 +522,9 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Marks a token as used; fails if the token was already marked. A token that charged no bucket
-   * needs no mark: only the server that made the reservation can settle it, and this server removes
-   * the reservation at the first use.
+   * Marks a token as used; fails if the token was already marked. A token that charged no bucket is
+   * not marked in the store: only the server that made the reservation can settle it, and this
+   * server removes the reservation at the first use.
    *
    * @param left the time until the token expires
    */
@@ -593,8 +593,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Counts the used tokens that this server has marked in the store. A mark counts until the end of
-   * the minute in which the store removes the mark. Thread-safe.
+   * Counts the used tokens that this server has marked in the store. A token counts until the end
+   * of the minute in which the store removes the token's mark. Thread-safe.
    */
   private static final class Marks {
 

@@ -282,7 +282,7 @@ final class EnvoyAnswers {
    */
   /**
    * Returns the response headers for charges. If a failure rule decided, a header names the rule.
-   * If the remaining tokens are unknown, the response gets none of the profile's headers.
+   * If the remaining tokens are unknown, the response gets none of the headers of {@code profile}.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

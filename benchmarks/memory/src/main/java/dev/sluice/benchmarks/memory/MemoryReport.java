@@ -27,8 +27,8 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * The command {@code ./sluice bench memory}. Measures the rows, prints figures, ratios and goals,
- * and writes them as JSON, SVG and Markdown.
+ * The command {@code ./sluice bench memory}. Measures the limiters, prints figures, ratios and
+ * goals, and writes them as JSON, SVG and Markdown.
  */
 final class MemoryReport {
 
