@@ -194,7 +194,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return inForce;
   }
 
-  /** Returns where run-time settings are saved: {@code memory}, {@code file} or {@code table}. */
+  /** Returns what saves overrides and penalties: {@code memory}, {@code file} or {@code table}. */
   public String place() {
     return keeper.place();
   }
@@ -618,7 +618,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** A comment on a setting, and the setting's author; both texts can be empty. */
+  /** A comment on an override or penalty, and its author; both texts can be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

@@ -58,7 +58,7 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
-  /** Returns the fault of a failed request; a read-only request has charged nothing. */
+  /** Returns a failed request's problem details; a read-only request has charged nothing. */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
         ? unread(store)
@@ -146,7 +146,7 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /** Returns the fault of a time-out: a fault of the store if the whole request has arrived. */
+  /** Returns the problem details for a time-out: of the request's arrival, or of the store. */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -259,7 +259,7 @@ final class HttpFailures implements ServerErrorHandler {
 
     private Bodies() {}
 
-    /** Returns the fault of a wrong media type or encoding; null if both are right. */
+    /** Returns the problem details for a wrong media type or encoding; null if both are right. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null
