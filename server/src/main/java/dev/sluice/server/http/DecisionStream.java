@@ -447,7 +447,7 @@ final class DecisionStream {
     /**
      * Ends the stream before its time is over, and aborts the response if the client does not read
      * it. If the stream did not end, the server would close the connection, with all other requests
-     * on it. Over HTTP/1.1, the server closes the connection even after an early end, since an
+     * on it. Over HTTP/1.1, the server closes the connection even if the stream ends early: an
      * unread response cannot end in another way.
      */
     private static void endInTime(

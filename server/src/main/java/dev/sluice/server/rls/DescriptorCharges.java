@@ -520,7 +520,7 @@ final class DescriptorCharges {
 
     /**
      * Makes no reservation for this charge if {@code other}, which is merged into this charge,
-     * belongs to no or another reservation: a settlement would also refund {@code other}.
+     * belongs to a different reservation or to none: a settlement would also refund {@code other}.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {

@@ -412,7 +412,7 @@ public record ServerConfig(
 
     private static final long serialVersionUID = 1;
 
-    /** Makes the exception; {@code lacksControl} is true if {@code lacksTls} is false. */
+    /** Makes the exception; {@code lacksTls}, {@code lacksControl} or both are true. */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
       super(

@@ -139,8 +139,8 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the degraded limits, for which a failure rule decided within the last minute, each with
-   * the time when it became degraded. A limit stays degraded, since the same time, during a pause
-   * of less than a minute between decisions by its failure rule.
+   * the time when it became degraded. The time stays the same while the limit's failure rule
+   * decides at least once a minute.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
