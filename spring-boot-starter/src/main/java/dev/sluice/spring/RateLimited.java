@@ -95,10 +95,10 @@ public @interface RateLimited {
   String settle() default "";
 
   /**
-   * The exceptions that make a call count, such as the exception of a failed login. The cost is
-   * spent before the call, and given back unless the method throws one of the listed exceptions. If
-   * a publisher is cancelled, the cost stays spent. If the list of exceptions is empty, every call
-   * spends its cost.
+   * The exceptions with which a call costs tokens, such as the exception of a failed login. The
+   * cost is spent before the call, and given back unless the method throws one of the listed
+   * exceptions. If a publisher is cancelled, the cost stays spent. If the list of exceptions is
+   * empty, every call spends its cost.
    *
    * @return the types of the exceptions
    */

@@ -86,7 +86,7 @@ public final class FailureLog {
         ids.clear();
         since = now;
       }
-      // After MOST - 1 different causes, all other causes share the empty key.
+      // After MOST - 1 different causes, all other causes share one id, with the empty key.
       String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;

@@ -218,8 +218,8 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
-        // If a rollback had restored an old generation, this generation becomes the newest past
-        // generation, so that the next rollback restores it again.
+        // If a rollback has put an old generation in force, the old generation becomes the newest
+        // past generation, so that the next rollback restores it again.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

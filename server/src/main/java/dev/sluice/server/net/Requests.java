@@ -97,8 +97,8 @@ public final class Requests {
     boolean hold(long bytes);
 
     /**
-     * Gives bytes of responses back to the memory budget, since the client has read the responses,
-     * or since they are shorter than charged.
+     * Gives bytes of responses back to the memory budget: bytes that the client has read, or that
+     * were charged too much.
      *
      * @param bytes how many bytes to give back; negative if responses were longer than charged: the
      *     next call of {@link #hold} charges the missing bytes as well

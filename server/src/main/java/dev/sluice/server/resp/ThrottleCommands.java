@@ -308,7 +308,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /** Makes a dialect; {@code passing} is the first number of the reply to an allowed request. */
+    /** Makes a dialect; the reply to an allowed request begins with the number {@code passing}. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;

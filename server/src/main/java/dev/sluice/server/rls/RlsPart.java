@@ -270,9 +270,9 @@ public final class RlsPart implements Part {
 
   /** What the server does with a limit that a proxy sends in a descriptor. */
   public enum OverridePolicy {
-    /** The sent limit replaces the configured limit of the descriptor. */
+    /** The limit that the proxy sends replaces the configured limit of the descriptor. */
     ALLOW,
-    /** The server ignores the sent limit, since callers are not trusted to choose limits. */
+    /** The server ignores limits that proxies send: callers are not trusted to choose limits. */
     IGNORE
   }
 

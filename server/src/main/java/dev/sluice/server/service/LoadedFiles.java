@@ -168,7 +168,7 @@ final class LoadedFiles {
     return builder.build();
   }
 
-  /** Makes limits that refuse each load without a required limit; throws for unknown names. */
+  /** Makes limits of which each load must contain the required limits; throws for unknown names. */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
     for (Requirement one : sources.required()) {
