@@ -83,8 +83,8 @@ public enum Algorithm {
   }
 
   /**
-   * Returns the names for the command line, such as {@code time-bucket}. The list ends with {@code
-   * all}.
+   * Returns the algorithms' names for the command line, such as {@code time-bucket}, and at last
+   * {@code all}.
    */
   public static List<String> names() {
     return Stream.concat(Arrays.stream(values()).map(Algorithm::toString), Stream.of(ALL)).toList();
@@ -273,8 +273,8 @@ public enum Algorithm {
     }
 
     /**
-     * Returns the time until the run of the drain process after which the request is admitted, if
-     * the process does not stall.
+     * Returns how long a request must wait until runs of the drain process have made room for it,
+     * if the process does not stall.
      */
     private long waitNanos(long excessNanos, long nowNanos) {
       long runs = (excessNanos - 1) / everyNanos + 1;

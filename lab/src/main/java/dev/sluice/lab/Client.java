@@ -226,7 +226,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       }
       int doublings = Math.min(denials - 1, MOST_DOUBLINGS);
       double more = chance.share() * jitter * (1 << doublings) * verdict.retryAfterNanos();
-      // Prevents an overflow of the sum if the wait is longer than any run.
+      // Math.min prevents an overflow of the sum; the wait is then longer than any run.
       return nowNanos + verdict.retryAfterNanos() + (long) Math.min(more, Long.MAX_VALUE / 4.0);
     }
   }
@@ -253,12 +253,12 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       return z ^ (z >>> 31);
     }
 
-    /** Returns a number from 0 (included) to 1 (excluded). */
+    /** Returns a random number from 0 (included) to 1 (excluded). */
     double share() {
       return random.nextDouble();
     }
 
-    /** Returns a time from 0 (included) to the span (excluded), evenly distributed. */
+    /** Returns a random time from 0 (included) to {@code spanNanos} (excluded). */
     long within(long spanNanos) {
       return (long) (random.nextDouble() * spanNanos);
     }
@@ -266,7 +266,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
     /** Returns the time to the next event of a Poisson process, at least 1 ns. */
     long gap(double meanNanos) {
       double gapNanos = -StrictMath.log(1 - random.nextDouble()) * meanNanos;
-      // The largest gap is longer than any run.
+      // The largest gap between events is longer than any run.
       return (long) Math.min(gapNanos, Long.MAX_VALUE / 4.0) + 1;
     }
   }

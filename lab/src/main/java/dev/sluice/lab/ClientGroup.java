@@ -28,8 +28,8 @@ public final class ClientGroup {
 
   /**
    * The most candidate requests of a diurnal group. The rate of noon is at most twice the mean
-   * rate. So over whole days, a group with more than {@code MOST_CANDIDATES} candidates sends more
-   * requests than {@link Scenario#MOST_REQUESTS}.
+   * rate. Over whole days, a group with more than {@code MOST_CANDIDATES} candidates therefore
+   * sends more requests than {@link Scenario#MOST_REQUESTS}.
    */
   private static final long MOST_CANDIDATES = 2 * Scenario.MOST_REQUESTS;
 
@@ -191,8 +191,8 @@ public final class ClientGroup {
     double defaultGap = interval / DEFAULT_LOAD;
     return switch (kind) {
       case STEADY -> {
-        // A longer gap could overflow the time of the next request. No run is longer than LONGEST,
-        // so a client with a gap of LONGEST sends at most one request.
+        // A longer gap between requests could overflow the time of the next request. No run is
+        // longer than LONGEST, so a client with a gap of LONGEST sends at most one request.
         double gap =
             Math.min(settings.gapNanos("rate", defaultGap), (double) Scenario.LONGEST.toNanos());
         yield new Client.Steady(Math.max((long) gap, 1), chance);

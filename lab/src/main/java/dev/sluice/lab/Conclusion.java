@@ -123,7 +123,7 @@ final class Conclusion {
     if (!contenders.isEmpty()) {
       return peak("", contenders);
     }
-    // A peak of 0 means that the run is too short or that the clients gave up.
+    // A peak of admitted requests is 0 if the run is too short or if the clients gave up.
     List<Contender> later =
         contrast(RunResult::peakAfterTheFirstPeriod, NOTABLE).stream()
             .filter(contender -> contender.value() > 0)
@@ -170,10 +170,10 @@ final class Conclusion {
   }
 
   /**
-   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each subject
-   * in the list is at least {@code times} times worse than the next. The worst and the best subject
-   * are left out if they differ from Sluice's limiter by less than the factor {@code times}. The
-   * list is empty if no subject differs enough.
+   * Returns the worst subject, Sluice's limiter and the best subject, in this order. Each returned
+   * subject is at least {@code times} times worse than the subject after it. The worst and the best
+   * subject are left out if they differ from Sluice's limiter by less than the factor {@code
+   * times}. The result is empty if no subject differs from Sluice's limiter by this factor.
    */
   private List<Contender> contrast(ToLongFunction<RunResult> measure, int times) {
     Comparator<Contender> byValue = Comparator.comparingLong(Contender::value);

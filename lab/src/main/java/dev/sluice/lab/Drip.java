@@ -10,9 +10,9 @@ import java.util.List;
  * The schedule of the process that drains leaky buckets: the times of its runs, and how much each
  * run drains.
  *
- * @param every the time between two runs of the process. Each run removes the tokens that leak
- *     between two runs. Zero means the emission interval of the limit, so that a run removes one
- *     token
+ * @param every the time between two runs of the drain process. Each run removes the tokens that
+ *     leak between two runs. Zero means the emission interval of the limit, so that a run removes
+ *     one token
  * @param bucketsPerRun the most buckets that one run drains; the remaining buckets wait for the
  *     next run; 0 for no bound
  */
@@ -53,15 +53,15 @@ public record Drip(Duration every, int bucketsPerRun, List<Stall> stalls) {
   }
 
   /**
-   * A time span in which the drain process does not run. Later runs do not make up for the missed
-   * runs.
+   * A time span in which the drain process does not run. Later runs do not drain what the missed
+   * runs would have drained.
    *
    * @param from the time from the start of the simulation to the stall
    */
   public record Stall(Duration from, Duration length) {
 
     /**
-     * Checks the values.
+     * Checks the values of a stall.
      *
      * @throws IllegalArgumentException if the start is negative, the length is not positive, or one
      *     of the durations is longer than ten years

@@ -35,7 +35,7 @@ public record RunResult(
     List<Point> level) {
 
   /**
-   * A value at one point in time of the run.
+   * A value, such as the level of a bucket, at one point in time of the run.
    *
    * @param nanos the time since the start of the run
    * @param value the value; for the level of a bucket, the spent tokens that are not yet refilled,

@@ -71,7 +71,9 @@ public record Scenario(
     }
   }
 
-  /** Returns the default bin for a run: a round time that splits the run into at most 240 steps. */
+  /**
+   * Returns the default bin for a run: a round duration with which the run has at most 240 bins.
+   */
   public static Duration usualBin(Duration length) {
     return Duration.ofNanos(Axis.timeStep(length.toNanos(), DEFAULT_BINS));
   }

@@ -66,7 +66,7 @@ public record Subject(Algorithm algorithm, Quota quota, Drip drip) {
         .toList();
   }
 
-  /** Returns the algorithm and the limit. */
+  /** Returns the algorithm and the limit as text. */
   @Override
   public String toString() {
     return algorithm + " " + Format.quota(quota);

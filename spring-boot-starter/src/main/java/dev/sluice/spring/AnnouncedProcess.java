@@ -46,7 +46,7 @@ final class AnnouncedProcess implements AutoCloseable {
           List.of(
               "sluice.on-failure.local-at-least: found %s, expected at least 1"
                   .formatted(rules.localAtLeast())),
-          "Write the smallest number of processes to divide by, or omit the property.");
+          "Write the smallest number by which limits are divided, or omit the property.");
     }
     AnnouncedProcess process = new AnnouncedProcess(rules.localAtLeast());
     if (rules.count()) {

@@ -70,7 +70,7 @@ final class FilterRules {
   }
 
   /**
-   * Returns the rules of the properties that have no mistake.
+   * Returns the rules in the properties, without the rules that have a mistake.
    *
    * @param limits the limits that the rules must fit; null if they could not be loaded
    * @param problems a consumer that receives one line per mistake

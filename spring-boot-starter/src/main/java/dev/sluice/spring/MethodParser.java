@@ -48,8 +48,8 @@ final class MethodParser {
   private static final SpelExpressionParser PARSER = new SpelExpressionParser();
 
   /**
-   * Result types of methods that can return before their work has ended. The list contains the
-   * names of the types, since a type can be absent from the class path.
+   * Result types of methods that can return before their work has ended. The list contains names of
+   * types, since a result type can be absent from the class path.
    */
   private static final List<String> LATER =
       List.of(

@@ -148,7 +148,7 @@ final class Mistakes {
     // The settings can be checked only with an address, so Spring's own database gets a dummy
     // address.
     String parsed = ofSpring ? kind + "://localhost/any" : address;
-    // Each lambda is created only if its module is present, since its result has a module's type.
+    // Each lambda is created only if its module is present, since the module has the result's type.
     switch (kind) {
       case SluiceAutoConfiguration.POSTGRES ->
           result(() -> SluiceAutoConfiguration.Postgres.builder(parsed, properties.postgres()));

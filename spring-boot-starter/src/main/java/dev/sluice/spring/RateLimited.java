@@ -22,10 +22,10 @@ import java.lang.annotation.Target;
  * a {@code Flux}; a publisher spends at each subscription, without blocking.
  *
  * <p>Expressions are written in Spring's language (SpEL): {@code #name} is a parameter, {@code #p0}
- * the first parameter, and {@code @bean} a bean. Parameters are named as in the bean's class.
- * Expressions are parsed once. The application does not start if an expression cannot be parsed or
- * names a parameter that does not exist, or if a limit is unknown or has neither a default nor an
- * expression for its quota.
+ * the first parameter, and {@code @bean} a bean. Parameters are named as in the bean's class. Each
+ * expression is parsed only once. The application does not start if an expression cannot be parsed
+ * or names a parameter that does not exist, or if a limit is unknown or has neither a default nor
+ * an expression for its quota.
  *
  * <p>As with all annotations of Spring, calls within one object bypass the proxy, and are not
  * limited. An annotation on a private, static or final method prevents the start.
@@ -56,8 +56,9 @@ public @interface RateLimited {
    * The cost of a call in tokens, as an expression. The expression's value is a whole number of any
    * type, 0 or more, or an {@link dev.sluice.Reservation.Estimate.EstimatedCost} for {@link
    * #settle}. If the expression is a literal such as 0.5, the application does not start; if the
-   * value of a call is not a whole number, the call throws an {@link UnusableIdException}. Whole
-   * numbers divide as in Java, so that {@code #bytes / 1024} is 0 below 1024.
+   * value that the expression has for a call is not a whole number, the call throws an {@link
+   * UnusableIdException}. Whole numbers divide as in Java, so that {@code #bytes / 1024} is 0 below
+   * 1024.
    *
    * @return an expression
    */
@@ -66,9 +67,9 @@ public @interface RateLimited {
   /**
    * The quota of the id, as an expression, for an application with its own plans: {@code
    * "@plans.of(#key)"}. The value is a {@link dev.sluice.gcra.Quota}, a list of several quotas with
-   * different periods, or a {@link java.util.concurrent.CompletionStage} of a quota or list. Null
-   * means the limit's own quota. For a method that returns a publisher or a stage, the expression
-   * must not block.
+   * different periods, or a {@link java.util.concurrent.CompletionStage} of a quota or list. If the
+   * expression's value is null, the limit's own quota applies. For a method that returns a
+   * publisher or a stage, the expression must not block.
    *
    * <p>If the expression or its stage fails, the call throws a {@link
    * dev.sluice.web.QuotaFailedException}, spends nothing, and is counted in {@code
@@ -86,18 +87,18 @@ public @interface RateLimited {
    * value; for a {@code Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
-   * of the expression is not a whole number of 1 or more. A wrong value of the expression is
-   * logged.
+   * of the expression is not a whole number of 1 or more. A value that is not a whole number of 1
+   * or more is logged.
    *
    * @return an expression, empty if the cost is known before the call
    */
   String settle() default "";
 
   /**
-   * The exceptions that make a call count, such as the exception of a failed login. The cost is
-   * spent before the call, and given back unless the method throws one of the listed exceptions. If
-   * a publisher is cancelled, the cost stays spent. If the list of exceptions is empty, every call
-   * spends its cost.
+   * The exceptions with which a call costs tokens, such as the exception of a failed login. The
+   * cost is spent before the call, and given back unless the method throws one of the listed
+   * exceptions. If a publisher is cancelled, the cost stays spent. If the list of exceptions is
+   * empty, every call spends its cost.
    *
    * @return the types of the exceptions
    */

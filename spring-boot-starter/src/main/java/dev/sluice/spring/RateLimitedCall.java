@@ -130,7 +130,7 @@ final class RateLimitedCall {
       UnaryOperator<Transaction> cost,
       CompletableFuture<@Nullable List<Quota>> quota) {}
 
-  /** Evaluates the expressions. The future completes when all quotas are known. */
+  /** Evaluates the expressions; the returned future completes when all quotas are known. */
   private CompletableFuture<Batch<Outcome>> batch(Limiter limiter) {
     Limits limits = limiter.limits().get();
     MethodBasedEvaluationContext context =

@@ -60,7 +60,7 @@ public final class RateLimitedException extends RuntimeException {
       return new Refusal(
           400,
           Map.of("Cache-Control", "no-store", "Content-Type", ProblemDetails.MEDIA_TYPE),
-          ProblemDetails.badRequest("the request has an unusable value for its limit"));
+          ProblemDetails.badRequest("the request has an unusable value for a limit's id or cost"));
     }
     return Refusal.storeFailed();
   }

@@ -33,7 +33,8 @@ record RateLimitedMethod(
    * @param fixedCost the cost in tokens, if it is constant
    * @param quota the expression for the quota; null for the limit's own quota
    * @param settle the expression for the true cost; null if the cost is known before the call
-   * @param countOnlyOn the exceptions that make a call count; empty if every call counts
+   * @param countOnlyOn the exceptions with which a call costs tokens; empty if every call costs
+   *     tokens
    */
   record Spend(
       String limit,
@@ -48,7 +49,7 @@ record RateLimitedMethod(
       return !countOnlyOn.isEmpty();
     }
 
-    /** Whether the tokens stay spent after a call. The failure is null if the call succeeded. */
+    /** Whether the tokens stay spent after a call with {@code failure} (null for a success). */
     boolean counts(@Nullable Throwable failure) {
       return countOnlyOn.isEmpty()
           || countOnlyOn.stream().anyMatch(type -> type.isInstance(failure));

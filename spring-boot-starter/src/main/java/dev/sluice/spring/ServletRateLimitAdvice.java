@@ -16,8 +16,8 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 
 /**
  * Responds to a denial in the same way as the filter. This advice runs before all advices without
- * an order, which can handle every exception. To replace this class, write an advice with a
- * negative order.
+ * an order, since such an advice can handle every exception. To replace this class, write an advice
+ * with a negative order.
  */
 @ControllerAdvice
 @Order(0)

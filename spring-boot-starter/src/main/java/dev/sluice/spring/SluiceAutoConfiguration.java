@@ -229,7 +229,7 @@ class SluiceAutoConfiguration {
     return hasStore(MARIADB) && !hasStore(POSTGRES) ? MARIADB : POSTGRES;
   }
 
-  /** Whether the module of a kind of store is on the class path. */
+  /** Whether the module for a kind of store, such as MariaDB, is on the class path. */
   static boolean hasStore(String kind) {
     return ClassUtils.isPresent(STORES.get(kind), SluiceAutoConfiguration.class.getClassLoader());
   }
@@ -352,7 +352,7 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Parses the address and the settings; does not connect. */
+    /** Parses the store's address and settings; does not connect to the store. */
     static PostgresStoreBuilder builder(String address, SluiceProperties.Postgres settings) {
       try {
         return with(settings, PostgresStore.builder(address));
@@ -434,7 +434,7 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Parses the address and the settings; does not connect. */
+    /** Parses the store's address and settings; does not connect to the store. */
     static MariaDbStoreBuilder builder(String address, SluiceProperties.MariaDb settings) {
       try {
         return with(settings, MariaDbStore.builder(address, null));
@@ -503,7 +503,7 @@ class SluiceAutoConfiguration {
       }
     }
 
-    /** Parses the address; does not connect. */
+    /** Parses the store's address; does not connect to the store. */
     static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
       try {
         return address.equals(SluiceProperties.SPRING_DATA_REDIS)

@@ -137,7 +137,7 @@ class SluiceEndpoint {
     return known == null && supplied != null ? supplied.name() : known;
   }
 
-  /** Returns a transaction to reset a bucket. A reset ignores the quota. */
+  /** Returns a transaction that resets a bucket; a reset ignores the transaction's quota. */
   Transaction resetOf(String[] path) {
     return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path)).resetOnly();
   }

@@ -28,9 +28,9 @@ import org.springframework.util.ClassUtils;
  * positions and the expected values.
  *
  * <p>If a profile contains a list of the main file, the profile's list replaces the whole list, and
- * Spring Boot binds the new list. But if the elements of the list contain lists, such as the
- * methods of a filter rule, Spring Boot reports properties of the replaced list as unknown. This
- * class accepts the properties of a replaced list.
+ * Spring Boot binds the new list. However, Spring Boot reports properties of the replaced list as
+ * unknown if elements of this list contain lists, such as the methods of a filter rule. This class
+ * does not report the properties of such a replaced list.
  *
  * <p>Stateless and thread-safe.
  */
@@ -112,8 +112,7 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
         return super.onFailure(name, target, context, error);
       }
       if (error instanceof UnboundConfigurationPropertiesException e) {
-        // Spring Boot rejects a list with a missing first element or a gap before it calls
-        // onFinish().
+        // Spring Boot itself rejects a list whose first element is missing or that has a gap.
         if (wrong.stream().noneMatch(name::isAncestorOf)) {
           e.getUnboundProperties()
               .forEach(
@@ -192,8 +191,8 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
   }
 
   /**
-   * Whether a property belongs to a list that another source replaces with a list without this
-   * property.
+   * Whether a property belongs to a list that is not in force, since another property source
+   * replaces the whole list.
    */
   private static boolean isReplaced(
       ConfigurationPropertyName name, Iterable<ConfigurationPropertySource> sources) {

@@ -30,8 +30,8 @@ public final class ScriptCalls implements AutoCloseable {
    *
    * @param uri the URI of one server
    * @param spends the number of spends in each call
-   * @param incrementNanos the increment of each spend
-   * @param offsetNanos the burst offset of each spend
+   * @param incrementNanos the cost of each spend, times the emission interval
+   * @param offsetNanos the burst of each spend's limit, times the emission interval
    */
   public ScriptCalls(URI uri, int spends, long incrementNanos, long offsetNanos) {
     client = RedisClient.create(uri.toString());

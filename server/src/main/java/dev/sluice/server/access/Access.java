@@ -295,7 +295,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Counts and records a request without a token; after too many from one address, only counts. */
+  /** Counts a request without token; audits it unless its address sent too many such requests. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);

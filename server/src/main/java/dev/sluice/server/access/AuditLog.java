@@ -44,8 +44,8 @@ public final class AuditLog implements AutoCloseable {
   }
 
   /**
-   * Returns a log that appends to a file, and tests that the file can be written. Waits for the
-   * file at most two seconds.
+   * Returns a log that appends to a file, and tests that the file can be written. Blocks at most
+   * two seconds while the file is opened.
    *
    * @param file the log file, created if it is missing. If the file is a pipe, a process must read
    *     the pipe
@@ -96,7 +96,7 @@ public final class AuditLog implements AutoCloseable {
     return act.name().toLowerCase(Locale.ROOT);
   }
 
-  /** Records a reset or a refund when {@code done} ends; the returned stage completes later. */
+  /** Records a reset or a refund when {@code done} ends; then completes the returned stage. */
   public <T> CompletionStage<T> following(
       CompletionStage<T> done,
       Caller caller,

@@ -72,7 +72,8 @@ public final class Identity {
         grant != null && (user == null || user.equals("default") || user.equals(grant.name()));
     if (!isNamed) {
       RefusedException refused =
-          access.failed("resp", peer, "the token is not known, or has another name", List.of());
+          access.failed(
+              "resp", peer, "the token is not known, or does not match the user name", List.of());
       if (refused.retryAfterSeconds() > 0) {
         throw refused;
       }

@@ -41,7 +41,7 @@ public final class LimiterCalls {
     this.door = door;
   }
 
-  /** Converts a request to transactions, in order; refuses limits of other callers. */
+  /** Converts a request to transactions, in order; refuses limits that the caller may not use. */
   public List<Transaction> transactions(WireRequest wire, Caller caller) {
     Limits limits = limiter.limits().get();
     List<Transaction> transactions =

@@ -38,7 +38,7 @@ public final class Tokens {
   private final Map<Long, Entry> byStart;
   private final Map<String, Grant> certificates;
 
-  /** The hash of a token, with the token's grant. */
+  /** The hash of a token, and what the holder of the token may do. */
   record Entry(String sha256, Grant grant) {}
 
   Tokens(List<Entry> tokens, List<Grant> certificates) {
@@ -104,14 +104,14 @@ public final class Tokens {
     return ByteBuffer.wrap(hash).getLong();
   }
 
-  /** Returns the tokens whose hash and the certificates whose name passes the given test. */
+  /** Returns the tokens with a hash, and the certificates with a name, that passes its test. */
   Tokens where(Predicate<String> isHash, Predicate<String> isName) {
     return new Tokens(
         byStart.values().stream().filter(one -> isHash.test(one.sha256())).toList(),
         certificates.values().stream().filter(one -> isName.test(one.name())).toList());
   }
 
-  /** Returns the grant of a token, null if the token is unknown. */
+  /** Returns what the holder of a token may do; null if the token is unknown. */
   @Nullable Grant ofHash(byte[] hash) {
     Entry entry = byStart.get(start(hash));
     return entry != null && MessageDigest.isEqual(hash, HexFormat.of().parseHex(entry.sha256()))
@@ -119,7 +119,7 @@ public final class Tokens {
         : null;
   }
 
-  /** Returns the grant of the first known name, null if none of the names is known. */
+  /** Returns what the holder of the first known name may do; null if no name is known. */
   @Nullable Grant ofCertificate(List<String> names) {
     for (String name : names) {
       Grant grant = certificates.get(name);
@@ -152,7 +152,7 @@ public final class Tokens {
 
   /**
    * The limits that a caller may use: names, and patterns in which "*" stands for any characters.
-   * An empty list permits every limit. Immutable and thread-safe.
+   * An empty list of limits permits every limit. Immutable and thread-safe.
    */
   record Scopes(List<String> patterns, List<Pattern> compiled) {
 

@@ -57,8 +57,9 @@ import java.util.function.UnaryOperator;
 import org.jspecify.annotations.Nullable;
 
 /*
- * There are two files. FILE holds the overrides, in the format of every overrides file: people can
- * read FILE, lint it, and copy it to another server. FILE.penalties holds the penalties.
+ * Overrides and penalties are in two files. FILE holds the overrides, in the format of every
+ * overrides file: people can read FILE, lint it, and copy it to another server. FILE.penalties
+ * holds the penalties.
  *
  * A file is never changed in place. The server writes the new content to a temporary file in the
  * same folder, forces that file to the disk, and renames it to the old file's name. So a crash
@@ -82,7 +83,7 @@ final class FileKeeper extends ListKeeper {
   private static final Duration LONGEST_WAIT = Duration.ofSeconds(5);
   private static final Duration LOOK_EVERY = Duration.ofMillis(5);
 
-  /** Locks between this process's threads, per lock file; a file lock excludes only processes. */
+  /** Locks for the threads of this process, by lock file; a file lock excludes only processes. */
   private static final ConcurrentMap<Path, ReentrantLock> IN_THIS_PROCESS =
       new ConcurrentHashMap<>();
 
@@ -335,16 +336,16 @@ final class FileKeeper extends ListKeeper {
         try {
           names.add(LimitName.builder(text).id(AnyId.AS_IT_STANDS).build());
         } catch (IllegalArgumentException e) {
-          // An invalid name is left out of the catalogue, and later reported as an unknown name.
+          // An invalid limit name is not in the catalogue, and later reported as an unknown name.
         }
       }
       return Catalogue.of(names.toArray(LimitName[]::new));
     }
 
     /**
-     * Returns the settings that were read from a file. If a setting's id is valid for a current
-     * limit, the setting gets the {@link LimitName} of this limit. If two entries spell the same id
-     * differently, only one entry gets the {@code LimitName}: the entry with the canonical
+     * Returns the overrides or penalties that were read from a file. If an entry's id is valid for
+     * a current limit, the entry gets the {@link LimitName} of this limit. If two entries spell the
+     * same id differently, only one entry gets the {@code LimitName}: the entry with the canonical
      * spelling, if there is one.
      */
     static <T> List<T> fitting(Setting<T> kind, List<T> read, Catalogue names) {

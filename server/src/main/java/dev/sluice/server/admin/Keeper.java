@@ -23,22 +23,22 @@ import javax.sql.DataSource;
  */
 interface Keeper {
 
-  /** Returns where settings are saved, as a word in responses: memory, file or table. */
+  /** Returns where overrides and penalties are saved: memory, file or table. */
   String place();
 
-  /** Checks cheaply whether the saved settings can have changed since the last {@link #load}. */
+  /** Checks cheaply whether overrides or penalties may have changed since {@link #load}. */
   boolean hasChanged();
 
-  /** Reads all saved settings; throws {@link KeepException} if the settings cannot be read. */
+  /** Reads all overrides and penalties; throws a {@link KeepException} if it cannot read them. */
   Kept load(Catalogue names);
 
-  /** Saves an id's new setting; if this throws a {@link KeepException}, nothing has changed. */
+  /** Saves an override or penalty; a {@link KeepException} means that nothing has changed. */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
-  /** Removes an id's setting, if any; after a {@link KeepException}, nothing has changed. */
+  /** Removes an override or penalty, if any; a {@link KeepException} means no change. */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
-  /** Keeps settings in memory, until the process ends. */
+  /** Keeps overrides and penalties in memory, until the process ends. */
   final class MemoryKeeper extends ListKeeper {
 
     private Kept kept = Kept.NOTHING;
@@ -69,10 +69,10 @@ interface Keeper {
     }
   }
 
-  /** A keeper that reads and writes all settings together. */
+  /** A keeper that reads and writes all overrides and penalties together. */
   abstract class ListKeeper implements Keeper {
 
-    /** The time for which an ended setting stays saved: another server's clock can be behind. */
+    /** How long an ended override or penalty stays saved: another server's clock can be behind. */
     private static final Duration GRACE = Duration.ofMinutes(10);
 
     /** Runs changes one at a time; throws {@link KeepException} if other changes take too long. */
@@ -142,7 +142,7 @@ interface Keeper {
       return "table";
     }
 
-    /** Returns true: the caller already polls only at the interval set for the table. */
+    /** Returns true, since only a read of the table shows whether the table has changed. */
     @Override
     public boolean hasChanged() {
       return true;

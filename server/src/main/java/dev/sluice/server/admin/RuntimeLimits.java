@@ -114,7 +114,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     this.every = every;
   }
 
-  /** Reads the saved changes before the first request. */
+  /** Reads the saved overrides and penalties before the first request. */
   private RuntimeLimits loaded() {
     synchronized (place) {
       reload();
@@ -122,7 +122,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return looking(every);
   }
 
-  /** Starts polling at a short fixed delay, which needs no allocation between runs. */
+  /** Starts to poll the saved changes with a short fixed delay, so that runs allocate nothing. */
   private RuntimeLimits looking(Duration first) {
     long tickNanos = Math.min(every.toNanos(), FIRST_RETRY.toNanos());
     var unused =
@@ -194,20 +194,21 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return inForce;
   }
 
-  /** Returns where run-time settings are saved: {@code memory}, {@code file} or {@code table}. */
+  /** Returns what saves overrides and penalties: {@code memory}, {@code file} or {@code table}. */
   public String place() {
     return keeper.place();
   }
 
   /**
-   * Whether the saved changes have been read once, even if later reads failed. Before the first
-   * read, saved penalties are not in force, so the server should not receive traffic.
+   * Whether the saved overrides and penalties have been read once, even if later reads failed.
+   * Before the first read, saved penalties are not in force, so the server should not receive
+   * traffic.
    */
   public boolean ready() {
     return ready;
   }
 
-  /** Returns how many periodic reads of the saved changes have failed since the start. */
+  /** Returns how many reads of the saved overrides and penalties have failed since the start. */
   public long failedReads() {
     return failedReads.get();
   }
@@ -217,17 +218,17 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     apply();
   }
 
-  /** Stops polling the saved settings; the current limits remain in force. */
+  /** Stops polling the saved overrides and penalties; the current limits remain in force. */
   @Override
   public void close() {
     looks.shutdownNow();
   }
 
-  /** Polls the saved changes; returns whether they could be read. */
+  /** Polls the saved overrides and penalties; returns whether they could be read. */
   private boolean look() {
     try {
       synchronized (place) {
-        // A saved setting that had no effect can fit a new or changed limit.
+        // A saved override or penalty that had no effect can fit a new or changed limit.
         if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
           reload();
         }
@@ -243,21 +244,21 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Reads the saved changes now, and returns whether they are in force; if not, {@link #mistakes}
-   * returns the reasons. Blocks until the saved changes are read.
+   * Reads the saved overrides and penalties, and returns whether they are in force; if not, {@link
+   * #mistakes} returns the reasons. Blocks until the overrides and penalties are read.
    */
   @Override
   public boolean read() {
     return look();
   }
 
-  /** Returns why the last read failed; empty if the read succeeded. */
+  /** Returns why the last read of the overrides and penalties failed; empty if it succeeded. */
   @Override
   public List<String> mistakes() {
     return mistakes;
   }
 
-  /** Puts the saved changes in force; the caller must hold the lock {@code place}. */
+  /** Puts saved overrides and penalties in force; the caller must hold the lock {@code place}. */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);
@@ -336,7 +337,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return ending;
   }
 
-  /** Returns the saved settings whose limits exist, with their current names. Needs the lock. */
+  /** Returns the settings whose limits exist, with the limits' current names. Needs the lock. */
   private <T> List<T> fitting(Setting<T> kind, Catalogue names) {
     List<T> fitting = new ArrayList<>();
     for (T one : kind.in(kept)) {
@@ -350,7 +351,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return fitting;
   }
 
-  /** Warns once of each setting whose id no rule charges, except settings in the limit files. */
+  /** Warns once of each override or penalty, not from limit files, whose id no rule charges. */
   private void warnOfUnasked(RuleBook book, List<LimitOverride> set, List<Penalty> penalties) {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {
@@ -444,7 +445,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
-      log.warn("an override was set for {}, which has no default for its other ids", name);
+      log.warn("an override was set for {}, which has no default quota for other ids", name);
     }
     List<String> doubts = new ArrayList<>(OverrideDoubts.of(override, before));
     String unasked = RuleBook.of(before).doubt(override);
@@ -455,8 +456,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
-   * Returns a warning if no rule charges a penalty's id, so that the penalty affects no request of
-   * the rules; otherwise an empty list. A warning names the ids that the rules do charge.
+   * Returns a warning if no rule charges a penalty's id, so that no rule applies the penalty;
+   * otherwise an empty list. A warning names the ids that the rules do charge.
    */
   public List<String> doubts(Penalty penalty) {
     String unasked = RuleBook.of(inForce.get()).doubt(penalty.name(), penalty.id());
@@ -468,7 +469,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return remove(Setting.OVERRIDE, name, id);
   }
 
-  /** Returns a task that removes a saved setting that no limit accepts; null if none is saved. */
+  /** Returns a task that removes a setting that no limit accepts; null without such a setting. */
   public <T> @Nullable BooleanSupplier leftOut(Setting<T> kind, String limit, String id) {
     return kind.in(kept()).stream()
         .filter(one -> kind.isFor(one, limit, id))
@@ -617,7 +618,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return name.overrideId().widened(name.overrideId().canonical(id, Strictness.LENIENT));
   }
 
-  /** A comment on a setting, and the setting's author; both texts can be empty. */
+  /** A comment on an override or penalty, and its author; both texts can be empty. */
   public record Note(String comment, String author) {}
 
   /** Thrown when saved overrides or penalties cannot be read or written. */

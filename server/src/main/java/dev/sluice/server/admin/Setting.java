@@ -17,7 +17,7 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Setting<T> {
 
-  /** The kind of overrides: a different quota for one id. */
+  /** The setting {@code override}: a different quota for one id. */
   public static final Setting<LimitOverride> OVERRIDE =
       new Setting<>(
           "an override",
@@ -28,7 +28,7 @@ public final class Setting<T> {
           Kept::overrides,
           (kept, overrides) -> new Kept(overrides, kept.penalties()));
 
-  /** The kind of penalties: a ban or a debt of one id. */
+  /** The setting {@code penalty}: a ban or a debt of one id. */
   public static final Setting<Penalty> PENALTY =
       new Setting<>(
           "a penalty",
@@ -120,7 +120,7 @@ public final class Setting<T> {
     return rest;
   }
 
-  /** Returns the current name of a setting's limit; null if the limit is gone or has other ids. */
+  /** Returns the name of a setting's limit; null if the limit is gone or its id format changed. */
   @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;

@@ -70,7 +70,7 @@ public final class FailureLog {
       this.ticker = ticker;
     }
 
-    /** Returns the id of a cause, eight hex digits. Calls {@code log} only if the id is new. */
+    /** Returns the id of a cause, eight hex digits. Calls {@code log} only if the cause is new. */
     String of(String cause, Consumer<String> log) {
       String id = HexFormat.of().toHexDigits(ThreadLocalRandom.current().nextInt());
       String known = claim(cause, id);
@@ -86,7 +86,7 @@ public final class FailureLog {
         ids.clear();
         since = now;
       }
-      // After MOST - 1 different causes, all other causes share the empty key.
+      // After MOST - 1 different causes, all other causes share one id, with the empty key.
       String key = ids.size() < MOST - 1 || ids.containsKey(cause) ? cause : "";
       String known = ids.putIfAbsent(key, id);
       return known == null ? id : known;

@@ -18,9 +18,9 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The versions of the watched configuration files, called generations. There are three {@linkplain
- * Kind kinds} of files; a mistake in one kind never delays a change in another. For each kind, this
- * class keeps the generation in force and the generation that was read last. Thread-safe; only
- * {@link #reload} blocks, on the file system.
+ * Kind kinds} of files; a mistake in one kind never delays a change in another. For each kind of
+ * files, this class keeps the generation in force and the generation that was read last.
+ * Thread-safe; only {@link #reload} blocks, on the file system.
  */
 public final class Generations {
 
@@ -33,7 +33,7 @@ public final class Generations {
     /** The files with limits, overrides, names and rules. */
     LIMITS;
 
-    /** Returns the word for this kind of files in answers, metrics and logs, as {@code tokens}. */
+    /** Returns the files' name in responses, metrics and logs, such as {@code tokens}. */
     public String word() {
       return name().toLowerCase(Locale.ROOT);
     }
@@ -86,7 +86,7 @@ public final class Generations {
     List<String> mistakes();
   }
 
-  /** The value in place of a hash if there are no files. */
+  /** The hash of a generation without files. */
   public static final String NONE = "none";
 
   private static final Beside NOTHING =
@@ -218,8 +218,8 @@ public final class Generations {
 
     private void keep(Past one) {
       synchronized (past) {
-        // If a rollback had restored an old generation, this generation becomes the newest past
-        // generation, so that the next rollback restores it again.
+        // If a rollback has put an old generation in force, the old generation becomes the newest
+        // past generation, so that the next rollback restores it again.
         String active = state.active().hash();
         past.stream()
             .filter(other -> other.hash().equals(active))

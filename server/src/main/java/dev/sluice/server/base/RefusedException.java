@@ -100,7 +100,7 @@ public final class RefusedException extends RuntimeException {
     return String.valueOf(getMessage());
   }
 
-  /** Thrown when a server cannot decide yet. Clients see the message: it must name no address. */
+  /** Thrown if the server is not ready. Clients see the message: it must name no address. */
   public static final class NotReadyException extends RuntimeException {
 
     private static final long serialVersionUID = 1;

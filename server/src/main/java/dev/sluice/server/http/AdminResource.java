@@ -51,7 +51,7 @@ import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
- * A resource that gets, sets and deletes one setting for an id of a limit, at {@code
+ * A resource that gets, sets and deletes an override or a penalty of one id of a limit, at {@code
  * /v1/admin/…/{limit}/{id}} or {@code /v1/admin/…/{limit}?id={id}}. Armeria refuses paths with a
  * segment ".." in any spelling, so an id that contains such a segment must be sent in the query.
  * Blocking work runs on threads that may block. Thread-safe.
@@ -92,22 +92,22 @@ abstract class AdminResource<T> implements HttpService {
 
   abstract String canonical(LimitName name, String id);
 
-  /** Returns the setting in force; null if nothing is set. */
+  /** Returns the override or penalty in force; null if there is none. */
   abstract @Nullable T get(LimitName name, String id);
 
   abstract Stream<T> all(Limits now, LimitName name);
 
-  /** Writes the fields of a setting that follow its limit and its id. */
+  /** Writes the fields of an override or a penalty that follow the limit and the id. */
   abstract void writeFields(T one, Json json);
 
-  /** Stores the setting; {@code force} is false unless {@link #takesForce} returns true. */
+  /** Stores an override or penalty; {@code force} is false unless {@link #takesForce} is true. */
   abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
 
   boolean takesForce() {
     return false;
   }
 
-  /** Removes the setting, and returns it for the audit log; null if nothing was set. */
+  /** Removes the override or penalty, and returns its text for the audit log; null for none. */
   abstract @Nullable String delete(LimitName name, String id);
 
   final void addTo(ServerBuilder server) {
@@ -310,7 +310,7 @@ abstract class AdminResource<T> implements HttpService {
     }
   }
 
-  /** Decodes a text; returns a text that cannot be decoded unchanged. */
+  /** Decodes a text; returns the encoded text if it cannot be decoded. */
   private static String legible(String encoded) {
     try {
       return decoded(encoded, "path");
@@ -329,9 +329,9 @@ abstract class AdminResource<T> implements HttpService {
   }
 
   /**
-   * A JSON object of strings, whole numbers and lists, parsed as strictly as all request bodies. A
-   * list contains strings, and objects of strings and whole numbers. All mistakes are collected,
-   * and {@link #requireSound} throws them together. Not thread-safe.
+   * A JSON object of strings, whole numbers and lists, parsed as strictly as all request bodies.
+   * The elements of a list are strings, or objects whose values are strings and whole numbers. All
+   * mistakes are collected, and {@link #requireSound} throws them together. Not thread-safe.
    */
   record AdminBody(String path, Map<?, ?> fields, Mistakes mistakes) {
 

@@ -242,8 +242,8 @@ final class Answers {
   /**
    * The form of the response that a client wants, read from the query of its request.
    *
-   * @param denied the status of a denial: 200, or another status for a proxy that reads only the
-   *     status; with another status, a denial by the failure rule {@code deny} is a 503
+   * @param denied the status of a denial: 200, or 429 for a proxy that reads only the status; with
+   *     429, a denial by the failure rule {@code deny} has the status 503
    * @param headers the profile of the headers that repeat the decision, for clients that pass these
    *     headers on
    */
@@ -327,7 +327,7 @@ final class Answers {
 
     private DecisionFields() {}
 
-    /** Sets the headers of a profile; their names come from a small fixed set. */
+    /** Sets the given response headers; the number of different header names is small. */
     static void set(Map<String, String> fields, ResponseHeadersBuilder headers) {
       for (Map.Entry<String, String> field : fields.entrySet()) {
         headers.set(NAMES.computeIfAbsent(field.getKey(), HttpHeaderNames::of), field.getValue());

@@ -93,7 +93,7 @@ final class AskedRequest implements WebRequest {
     return trusted;
   }
 
-  /** Whether the proxy appended the client's path to its own; then the query is the client's. */
+  /** Whether the proxy appended the client's path, so that the query is the client's query. */
   boolean isPathBehind() {
     return pathBehind != null;
   }
@@ -153,7 +153,7 @@ final class AskedRequest implements WebRequest {
     return known;
   }
 
-  /** Returns the client's host; the proxy's host if the proxy appended the client's path. */
+  /** Returns the requested host; the proxy's host if the proxy appended the client's path. */
   private List<String> hosts() {
     requireTrusted();
     List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();

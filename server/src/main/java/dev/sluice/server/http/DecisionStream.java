@@ -152,7 +152,7 @@ final class DecisionStream {
     }
   }
 
-  /** Ends the stream as its time is nearly over; its last line reports the reason. */
+  /** Ends the stream because its time is nearly over; the last line reports this reason. */
   void late() {
     if (ending || isDecided()) {
       return; // only unread answers are left
@@ -267,7 +267,7 @@ final class DecisionStream {
     return seen < size || isLast ? seen : -1;
   }
 
-  /** Removes and returns the next known answers; empty if there are none. */
+  /** Removes and returns the next answers; empty if the next answer is not known yet. */
   private byte[] decided() {
     int count = 0;
     int bytes = 0;
@@ -447,7 +447,7 @@ final class DecisionStream {
     /**
      * Ends the stream before its time is over, and aborts the response if the client does not read
      * it. If the stream did not end, the server would close the connection, with all other requests
-     * on it. Over HTTP/1.1, the server closes the connection even after an early end, since an
+     * on it. Over HTTP/1.1, the server closes the connection even if the stream ends early: an
      * unread response cannot end in another way.
      */
     private static void endInTime(

@@ -202,9 +202,9 @@ final class ExplainResource extends JsonResource {
 
   private void addDenials(ExplainedBucket bucket, List<String> lines) {
     if (!denials.keepsLast()) {
-      lines.add("last denials are not kept; start the server with --top-denied");
+      lines.add("the server does not keep the last denials; start the server with --top-denied");
     } else if (!bucket.showsDenials) {
-      lines.add("last denials are shown only with the role admin");
+      lines.add("the last denials are shown only to callers with the role admin");
     } else {
       List<Denial> last = denials.last(bucket.limit(), bucket.transaction.id());
       if (last.isEmpty()) {

@@ -110,7 +110,7 @@ record Fault(
     return Type.NOT_THERE.fault(detail);
   }
 
-  /** Returns the fault of a change that could not be saved; only the log names the file. */
+  /** Returns the problem details for a change that could not be saved, without the file's name. */
   static Fault notKept(String incident) {
     return Type.NOT_KEPT
         .fault(
@@ -148,7 +148,7 @@ record Fault(
         "the body has more than %1$s bytes, %1$s are allowed".formatted(maxBytes));
   }
 
-  /** Returns the fault of a failed store. Only the log contains the store's name and address. */
+  /** Returns a failed store's problem details; only the log has the store's name and address. */
   static Fault storeUnreachable(String charged, String incident) {
     return Type.STORE_UNREACHABLE
         .fault("the store could not decide; " + charged)
@@ -159,7 +159,7 @@ record Fault(
     return Type.NOT_READY.fault(detail);
   }
 
-  /** Returns the fault of a token that cannot be cancelled; all wrong tokens get the same fault. */
+  /** Returns the problem details for a token that is unknown, expired or already used. */
   static Fault ofToken(TokenException token) {
     Type type =
         switch (token.reason()) {
@@ -170,7 +170,7 @@ record Fault(
     return type.fault("token", String.valueOf(token.getMessage()));
   }
 
-  /** Returns the fault of lowering an override; its detail contains the current quota. */
+  /** Returns the problem details for a lower override; the details have the current quota. */
   static Fault lowered(LoweredException lowered) {
     return Type.LOWERED_OVERRIDE.fault(
         lowered.getMessage() + "; add force=true to the query to lower it");
@@ -182,7 +182,7 @@ record Fault(
         .withIncident(incident);
   }
 
-  /** Returns the fault of a request that the server refused before a resource handled it. */
+  /** Returns the problem details for a request that the server refused before a resource ran. */
   static Fault refused(RefusedException refused) {
     return new Fault(
         refused.status(),
@@ -201,7 +201,7 @@ record Fault(
     return new Fault(status, "http-" + status.code(), title, detail, null, List.of(), null, null);
   }
 
-  /** Returns the fault of a request that the client must change. */
+  /** Returns the problem details for a request that the client must change. */
   static Fault of(WireException wire) {
     String detail = String.valueOf(wire.getMessage());
     int more = wire.count() - 1;

@@ -143,7 +143,7 @@ record ForwardAuthQuery(
         throw new WireException("key", String.valueOf(e.getMessage()));
       }
       throw new WireException(
-          "key", "found a variable of a path, expected another key: only rules have path patterns");
+          "key", "found a path variable, expected another key: only rules have path patterns");
     }
 
     private static Cost cost(String value) {

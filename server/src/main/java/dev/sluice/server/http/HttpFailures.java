@@ -53,12 +53,12 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns a failure's response; after a read-only request, it says that nothing was charged. */
+  /** Returns the response to a failed request; a read-only request has charged nothing. */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }
 
-  /** Returns the fault of a failure; a request that only reads has charged nothing. */
+  /** Returns a failed request's problem details; a read-only request has charged nothing. */
   static Fault fault(Throwable failure, boolean onlyReads) {
     return onlyReads && Exceptions.peel(failure) instanceof StoreException store
         ? unread(store)
@@ -146,7 +146,7 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /** Returns the fault of a time-out: a fault of the store if the whole request has arrived. */
+  /** Returns the problem details for a time-out: of the request's arrival, or of the store. */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
@@ -156,9 +156,9 @@ final class HttpFailures implements ServerErrorHandler {
     return fault(storeIsLate(), onlyReads(context));
   }
 
-  /** Returns the exception for a store that did not answer within the time of a request. */
+  /** Returns the exception for a store that did not answer before the request timed out. */
   static StoreException storeIsLate() {
-    return new StoreException("the store did not answer within the time of a request");
+    return new StoreException("the store did not answer before the request timed out");
   }
 
   @Override
@@ -200,7 +200,7 @@ final class HttpFailures implements ServerErrorHandler {
     return renderStatus(null, config, headers, status, detail, cause);
   }
 
-  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC. */
+  /** Answers failures before Armeria resets the HTTP/2 stream. Ignores gRPC requests. */
   record EarlyAnswers(HttpFailures failures) implements DecoratingHttpServiceFunction {
 
     @Override
@@ -259,7 +259,7 @@ final class HttpFailures implements ServerErrorHandler {
 
     private Bodies() {}
 
-    /** Returns the fault of a wrong media type or encoding; null if both are right. */
+    /** Returns the problem details for a wrong media type or encoding; null if both are right. */
     static @Nullable Fault unreadable(HttpRequest request, MediaType expected) {
       MediaType type = request.contentType();
       if (type == null
@@ -279,7 +279,7 @@ final class HttpFailures implements ServerErrorHandler {
           return fields;
         }
       } catch (IOException e) {
-        // Reported below.
+        // The exception below reports that the body is not JSON.
       }
       throw new WireException(null, "the body must be a JSON object, and nothing else");
     }

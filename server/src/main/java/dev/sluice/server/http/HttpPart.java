@@ -246,7 +246,8 @@ public record HttpPart(
   }
 
   /**
-   * The data sources of {@code GET /v1/stats}. Thread-safe if its components are.
+   * The data sources of {@code GET /v1/stats}. Thread-safe if the record's components are
+   * thread-safe.
    *
    * @param meters the meters of the store's circuit breakers
    * @param doors returns the addresses on which the server listens; called for each response

@@ -173,8 +173,8 @@ final class LimitResource extends Resource {
     }
 
     /**
-     * Returns the lines; for a caller that may not use all limits, one line with the number of
-     * lines.
+     * Returns lines about limits; for a caller that may not use all limits, one line with the
+     * number of these lines.
      */
     static List<String> lines(String word, List<String> all, Caller caller) {
       return all.isEmpty() || caller.mayUseAll()

@@ -111,7 +111,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     }
     if (limits.override(name, id) != null) {
       throw new WireException(
-          "id", "this override was deployed with the limit files; remove it there");
+          "id", "this override was deployed with the limit files; remove it from these files");
     }
     return null;
   }

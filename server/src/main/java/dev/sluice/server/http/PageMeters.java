@@ -262,7 +262,7 @@ final class PageMeters extends PrometheusMeterRegistry {
       this.createdMillis = clock.wallTime();
     }
 
-    /** Whether a configuration has explicit buckets, and no other features. */
+    /** Whether a configuration asks for a histogram with explicit buckets, without percentiles. */
     static boolean serves(DistributionStatisticConfig config) {
       return bounds(config).length > 1
           && !Boolean.TRUE.equals(config.isPercentileHistogram())

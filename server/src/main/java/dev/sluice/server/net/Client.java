@@ -40,7 +40,7 @@ public abstract class Client extends ChannelDuplexHandler {
   /** Whether no request is in flight, so that closing loses no response. */
   protected abstract boolean isIdle();
 
-  /** Returns the time since the last use; {@code nowNanos} is from {@link System#nanoTime}. */
+  /** Returns the time since the last use of the connection, by {@link System#nanoTime}. */
   protected abstract long quietNanos(long nowNanos);
 
   /** Returns how long a request waits for its client; 0 while the client waits for the server. */

@@ -53,7 +53,7 @@ final class Connection extends Client {
   private static final int FIRST_SLICE = 8;
 
   /**
-   * The bytes of an HTTP/2 input slice: many, since the stream limit and the budget bound requests.
+   * The size of an HTTP/2 input slice: large, since the stream limit and the budget bound requests.
    */
   private static final int HTTP2_SLICE = 1 << 10;
 
@@ -82,8 +82,8 @@ final class Connection extends Client {
   private long looseChargedBytes;
   private long looseSinceNanos;
 
-  // The event loop writes the next fields, and all threads read them. Stale values are harmless,
-  // since the values only decide which connection is closed first.
+  // The event loop writes the next fields, and all threads read them. Stale values of these fields
+  // are harmless: they only decide which connection is closed first.
   private volatile int requests;
   private volatile long oldestNanos = NEVER;
   private volatile boolean waitsForClient;
@@ -249,7 +249,7 @@ final class Connection extends Client {
     resumeSoon();
   }
 
-  /** Resumes reading in a scheduled task. */
+  /** Resumes reading the connection's input in a scheduled task. */
   private void resumeSoon() {
     if (resumes || !paused || isDoomed()) {
       return;
@@ -332,8 +332,8 @@ final class Connection extends Client {
   }
 
   /**
-   * Closes a connection whose client has closed its sending side, if no request is in flight or all
-   * requests in flight are {@code hopeless}.
+   * Closes a connection whose client has closed its sending side, if all requests in flight, if
+   * any, pass the test {@code hopeless}.
    */
   private void endIfAllAre(Predicate<Exchange> hopeless) {
     ChannelHandlerContext ctx = context();

@@ -267,7 +267,7 @@ public final class ConnectionBudget {
     return more == 0 ? one.quietNanos(now) > other.quietNanos(now) : more > 0;
   }
 
-  /** Charges memory to a connection; returns false if the budget has no room. */
+  /** Charges memory to a connection and the budget; returns false if the budget has no room. */
   boolean tryCharge(Client connection, long bytes, boolean large) {
     return fits(connection, bytes, large)
         || (makeRoom() && !connection.isDoomed() && fits(connection, bytes, large));

@@ -65,7 +65,7 @@ final class Exchange implements Requests.HeldAnswers {
     return waitsForClient;
   }
 
-  /** Charges more bytes of the body; returns false if the budget has no room. */
+  /** Charges more body bytes to the memory budget; returns false if the budget has no room. */
   boolean grows(long bytes, boolean large) {
     if (ended || !connection.charge(bytes, large)) {
       return false;
@@ -184,7 +184,7 @@ final class Exchange implements Requests.HeldAnswers {
     return connection.isLast();
   }
 
-  /** Charges the budget for each request before its body is read, and for each unread response. */
+  /** Charges requests, before their bodies are read, and unread responses to the memory budget. */
   record BudgetDecorator(ConnectionBudget traffic) implements DecoratingHttpServiceFunction {
 
     private static final String CLOSE = "close";

@@ -109,7 +109,7 @@ public final class HostPort {
           failure);
     }
 
-    /** Returns the operating system's error message, or the name of the exception without one. */
+    /** Returns the exception's message, or the exception's name if there is no message. */
     private static String why(Throwable cause) {
       if (cause instanceof UnsupportedAddressTypeException) {
         return "this JVM has no IPv6";

@@ -85,8 +85,8 @@ public final class Requests {
 
   /**
    * Charges the responses of a stream to the memory budget: unread responses and future responses.
-   * The budget is not charged for a stream whose responses have at most 4 KiB. Only the request's
-   * event loop may call the methods of this interface.
+   * A stream whose responses have at most 4 KiB is not charged to the memory budget. Only the
+   * request's event loop may call the methods of this interface.
    */
   public interface HeldAnswers {
 
@@ -97,8 +97,8 @@ public final class Requests {
     boolean hold(long bytes);
 
     /**
-     * Gives bytes of responses back to the memory budget, since the client has read the responses,
-     * or since they are shorter than charged.
+     * Gives bytes of responses back to the memory budget: bytes that the client has read, or that
+     * were charged too much.
      *
      * @param bytes how many bytes to give back; negative if responses were longer than charged: the
      *     next call of {@link #hold} charges the missing bytes as well
@@ -113,7 +113,7 @@ public final class Requests {
 
   /**
    * Returns the nanoseconds that the client still has to read the response of a request. Soon after
-   * the end of a request's time, the server closes the connection, with all other requests on it.
+   * a request has timed out, the server closes the connection, with all other requests on it.
    */
   public static long nanosLeft(ServiceRequestContext context) {
     return Exchange.of(context).nanosLeft();

@@ -91,7 +91,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * The most open connections, if the heap has {@link #HEAP_PER_CONNECTION} bytes for each
-   * connection. Beyond this number, a new connection replaces an idle connection.
+   * connection. Beyond this number of connections, a new connection replaces an idle connection.
    */
   public static final int MAX_CONNECTIONS = 10_000;
 

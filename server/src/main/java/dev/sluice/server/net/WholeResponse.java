@@ -38,7 +38,7 @@ public final class WholeResponse implements HttpResponse {
 
   private final CompletableFuture<AggregatedHttpResponse> whole;
 
-  /** The response before any {@link #mapHeaders} or {@link #recover}; an abort makes it fail. */
+  /** The response before any {@link #mapHeaders} or {@link #recover}; fails after an abort. */
   private final CompletableFuture<AggregatedHttpResponse> source;
 
   private final EventLoop loop;

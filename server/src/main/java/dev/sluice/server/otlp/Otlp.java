@@ -294,8 +294,8 @@ public final class Otlp implements AutoCloseable {
      * Checks the settings.
      *
      * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
-     * @throws IllegalArgumentException if a value is out of its range, or the URL is no HTTP URL
-     *     with a host and without a query
+     * @throws IllegalArgumentException if a value is out of its range, or the URL is not an HTTP
+     *     URL, has no host or has a query
      */
     public OtlpSettings {
       boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());

@@ -152,11 +152,11 @@ public final class Reservations implements AutoCloseable {
   public record Held(Decision decision, @Nullable String token, Duration life) {}
 
   /**
-   * Parses the life of a token.
+   * Parses a reservation token's lifetime.
    *
    * @param text a duration such as {@code 30s} or {@code 10m}; null for {@link #USUAL_LIFE}
    * @return a time from {@link #SHORTEST_LIFE} to {@link #LONGEST_LIFE}
-   * @throws WireException if the text is not a duration, or the life is too short or too long
+   * @throws WireException if the text is not a duration, or the lifetime is too short or too long
    */
   public static Duration life(@Nullable String text, String field) {
     if (text == null) {
@@ -303,7 +303,7 @@ public final class Reservations implements AutoCloseable {
     alarm = time.alarm(TimeUnit.MILLISECONDS.toNanos(alarmMillis), this::lapse);
   }
 
-  /** Refunds the reservations that have expired unused and whose limits refund them. */
+  /** Refunds the reservations that expired unused, if their limits refund expired reservations. */
   private void lapse() {
     List<Remembered> over = new ArrayList<>();
     synchronized (remembered) {
@@ -522,9 +522,9 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Marks a token as used; fails if the token was already marked. A token that charged no bucket
-   * needs no mark: only the server that made the reservation can settle it, and this server removes
-   * the reservation at the first use.
+   * Marks a token as used; fails if the token was already marked. A token that charged no bucket is
+   * not marked in the store: only the server that made the reservation can settle it, and this
+   * server removes the reservation at the first use.
    *
    * @param left the time until the token expires
    */
@@ -593,8 +593,8 @@ public final class Reservations implements AutoCloseable {
   }
 
   /**
-   * Counts the used tokens that this server has marked in the store. A mark counts until the end of
-   * the minute in which the store removes the mark. Thread-safe.
+   * Counts the used tokens that this server has marked in the store. A token counts until the end
+   * of the minute in which the store removes the token's mark. Thread-safe.
    */
   private static final class Marks {
 

@@ -55,7 +55,7 @@ final class Replies {
   /** Requests that are decided together. */
   interface Gathered {
 
-    /** Decides the requests, and writes the replies in the order of the requests. */
+    /** Decides the gathered requests, and writes the replies in the order of these requests. */
     void write(ReplyWriter writer);
   }
 

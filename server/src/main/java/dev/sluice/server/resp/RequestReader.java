@@ -15,8 +15,8 @@ import java.util.Locale;
  * a time costs no more than other clients.
  *
  * Sluice does not use netty-codec-redis, because that library makes an object for each part of each
- * request, and accepts a million arguments and strings of 512 MB. The figures are in
- * docs/decisions.
+ * request, and accepts a million arguments and strings of 512 MB. The reasons for a reader of our
+ * own are in docs/decisions.
  */
 
 /**

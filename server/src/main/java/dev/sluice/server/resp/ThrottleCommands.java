@@ -241,7 +241,7 @@ final class ThrottleCommands {
     private @Nullable Dialect dialect;
     private @Nullable Quota quota;
 
-    /** Returns the last quota if the request's arguments have the same bytes; otherwise null. */
+    /** Returns the last quota if the request repeats the quota's arguments; otherwise null. */
     @Nullable Quota of(Request request, Dialect spoken) {
       int from = request.start(FIRST);
       int to = request.start(LAST) + request.length(LAST);
@@ -282,7 +282,7 @@ final class ThrottleCommands {
   /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /** Reply: limited, limit, remaining, seconds to wait (-1: none or never), seconds to full. */
+    /** Replies 0 or 1 (denied), limit, remaining, seconds to wait (-1: do not), seconds to full. */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -291,7 +291,7 @@ final class ThrottleCommands {
       }
     },
 
-    /** Reply: 1 if allowed, limit, remaining, seconds to full, seconds to wait (-1: never). */
+    /** Replies 1 or 0 (denied), limit, remaining, seconds to full, seconds to wait (-1: never). */
     THROTTLECRAB(0, 1) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {
@@ -308,7 +308,7 @@ final class ThrottleCommands {
     private final int beyondMaxBurst;
     private final int passing;
 
-    /** Makes a dialect; {@code passing} is the first number of the reply to an allowed request. */
+    /** Makes a dialect; the reply to an allowed request begins with the number {@code passing}. */
     Dialect(int beyondMaxBurst, int passing) {
       this.beyondMaxBurst = beyondMaxBurst;
       this.passing = passing;

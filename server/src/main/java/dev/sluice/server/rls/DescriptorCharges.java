@@ -41,7 +41,7 @@ import org.jspecify.annotations.Nullable;
 /** Buckets and costs of the descriptors of one request, found by rules or by limit names. */
 final class DescriptorCharges {
 
-  /** The limit for quotas that proxies send; its number is in keys, and must never change. */
+  /** The limit for quotas that proxies send; its number, part of bucket keys, must never change. */
   static final LimitName OF_CALLER =
       LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
 
@@ -208,7 +208,7 @@ final class DescriptorCharges {
             }
           }
         }
-        // A rule replaces no limit if all of its own limits were skipped.
+        // A rule whose own limits were all skipped replaces no limits of other descriptors.
         yield Found.limited(charges, charges.isEmpty() ? List.of() : match.replaces());
       }
     };
@@ -240,7 +240,7 @@ final class DescriptorCharges {
    * Returns the hits of a descriptor. A proxy sends an unsigned number; a number above {@code
    * Long.MAX_VALUE} exceeds every bucket, and is capped at {@code Long.MAX_VALUE}.
    *
-   * @param fewest the smallest number that is returned for a descriptor without a number of hits
+   * @param fewest the smallest result for a descriptor that does not contain its own number of hits
    */
   private long hits(RateLimitDescriptor descriptor, long fewest) {
     if (!descriptor.hasHitsAddend()) {
@@ -250,7 +250,7 @@ final class DescriptorCharges {
     return hits.getValue() < 0 ? Long.MAX_VALUE : hits.getValue();
   }
 
-  /** Makes a charge. A refund is at most the cost of the same request without negative hits. */
+  /** Makes a charge. Negative hits refund at most what positive hits would cost. */
   private DescriptorCharge charge(
       Transaction transaction, long cost, Excess excess, RateLimitDescriptor descriptor) {
     int debt = limits.debtOf(transaction.name());
@@ -373,7 +373,7 @@ final class DescriptorCharges {
     return together(charges, descriptor);
   }
 
-  /** Returns the charge of a proxy's zero limit, and the charges of the rule's other limits. */
+  /** Returns a denying charge, for a limit of zero from a proxy, and the rule's other charges. */
   private Found withOthers(
       DescriptorCharge closed, List<DescriptorCharge> others, RateLimitDescriptor descriptor) {
     all.add(closed);
@@ -519,8 +519,8 @@ final class DescriptorCharges {
     }
 
     /**
-     * Makes no reservation for this charge if {@code other} is not part of the same reservation,
-     * since a settlement would also refund {@code other}.
+     * Makes no reservation for this charge if {@code other}, which is merged into this charge,
+     * belongs to a different reservation or to none: a settlement would also refund {@code other}.
      */
     @CanIgnoreReturnValue
     private DescriptorCharge joined(DescriptorCharge other) {
@@ -715,12 +715,12 @@ final class DescriptorCharges {
       return index < 0 || index >= now.size() ? quota() : now.get(index);
     }
 
-    /** Clears the outcome of a charge in shadow mode that failed. */
+    /** Clears the outcome of a failed charge in shadow mode. */
     void forget() {
       decided = false;
     }
 
-    /** Whether the charge has an outcome. A failed charge in shadow mode has no outcome. */
+    /** Whether the charge has an outcome. A charge in shadow mode has no outcome if it failed. */
     boolean isDecided() {
       return decided;
     }

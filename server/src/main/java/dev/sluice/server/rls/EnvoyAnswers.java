@@ -36,7 +36,7 @@ final class EnvoyAnswers {
 
   private static final String RETRY_AFTER = "Retry-After";
 
-  /** The field of the metadata with the value of {@link HeaderProfile#DEGRADED}. */
+  /** The metadata field with the value of the header {@link HeaderProfile#DEGRADED}. */
   private static final String DECIDED_BY = "decidedBy";
 
   /** The HTTP status that Envoy and {@code /json} return for a request over a limit. */
@@ -282,7 +282,7 @@ final class EnvoyAnswers {
    */
   /**
    * Returns the response headers for charges. If a failure rule decided, a header names the rule.
-   * If the remaining tokens are unknown, the response gets none of the profile's headers.
+   * If the remaining tokens are unknown, the response gets none of the headers of {@code profile}.
    */
   private static Map<String, String> headers(
       List<DescriptorCharge> charges, HeaderProfile profile) {

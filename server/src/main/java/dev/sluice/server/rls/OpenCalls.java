@@ -57,8 +57,8 @@ public final class OpenCalls {
    * request.
    *
    * @param bucket the key of the bucket, which identifies the limit and the id
-   * @param terms the quotas that the proxy sent; if the proxy sent no quota, the periods of the
-   *     limit's quotas after the first, so that a settlement covers the same buckets as the
+   * @param terms the quotas that the proxy sent; if it sent none, the periods of all quotas of the
+   *     limit except the first. A settlement must have the terms, and so the buckets, of its
    *     reservation
    * @param call the id of the request
    */

@@ -270,9 +270,9 @@ public final class RlsPart implements Part {
 
   /** What the server does with a limit that a proxy sends in a descriptor. */
   public enum OverridePolicy {
-    /** The sent limit replaces the configured limit of the descriptor. */
+    /** The limit that the proxy sends replaces the configured limit of the descriptor. */
     ALLOW,
-    /** The server ignores the sent limit, since callers are not trusted to choose limits. */
+    /** The server ignores limits that proxies send: callers are not trusted to choose limits. */
     IGNORE
   }
 
@@ -295,7 +295,7 @@ public final class RlsPart implements Part {
     /** The default of {@code nearLimit}, as in Envoy's reference server. */
     public static final double USUAL_NEAR_LIMIT = 0.8;
 
-    /** The usual header names, in the order of {@link #headerNames}. */
+    /** The default names of the legacy headers, in the order of {@link #headerNames}. */
     static final List<String> LEGACY_NAMES =
         List.of("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset");
 

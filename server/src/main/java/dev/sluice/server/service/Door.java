@@ -95,7 +95,7 @@ interface Door {
     }
   }
 
-  /** The open doors. Thread-safe. */
+  /** The open ports of a server. Thread-safe. */
   final class OpenDoors implements AutoCloseable {
 
     private final List<Door.Open> open = new CopyOnWriteArrayList<>();

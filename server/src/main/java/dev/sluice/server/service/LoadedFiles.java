@@ -168,7 +168,7 @@ final class LoadedFiles {
     return builder.build();
   }
 
-  /** Makes limits that refuse each load without a required limit; throws for unknown names. */
+  /** Makes limits of which each load must contain the required limits; throws for unknown names. */
   private static CurrentLimits required(Sources sources, Limits read) {
     List<String> unknown = new ArrayList<>();
     for (Requirement one : sources.required()) {
@@ -199,7 +199,7 @@ final class LoadedFiles {
    * Watches all files.
    *
    * @param ofLimits receives each load of the limit files, after the load was logged
-   * @param broken called after an unexpected failure to load files of another kind
+   * @param broken called after an unexpected failure to load files that are not limit files
    */
   void watch(
       Generations generations,

@@ -36,7 +36,7 @@ import org.slf4j.event.Level;
 /**
  * Logs each reload of the limit files, and updates the metrics.
  *
- * @param overrides the file of overrides, which has separate metrics; null for a table or none
+ * @param overrides the file of overrides, which has separate metrics; null if there is no such file
  * @param first receives the limits of each load before these limits are counted
  */
 record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limits> first)

@@ -178,7 +178,7 @@ public record ServerConfig(
   }
 
   /**
-   * The HTTP door.
+   * The settings of the HTTP port.
    *
    * @param address the address to listen on; port 0 for any free port
    * @param hosts further names that clients may use in {@code Host}, in addition to localhost and
@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns sources with files only; a limit without a default quota is refused. */
+    /** Returns limits from files only; requests for a limit without a default quota fail. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }
@@ -412,7 +412,7 @@ public record ServerConfig(
 
     private static final long serialVersionUID = 1;
 
-    /** Makes the exception; {@code lacksControl} is true if {@code lacksTls} is false. */
+    /** Makes the exception; {@code lacksTls}, {@code lacksControl} or both are true. */
     InsecureException(
         String address, boolean lacksTls, boolean lacksControl, boolean asksForCertificates) {
       super(

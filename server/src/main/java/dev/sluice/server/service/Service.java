@@ -560,8 +560,8 @@ public final class Service implements AutoCloseable {
 
   /**
    * Runs a check at most twice a second. Concurrent callers share one run of the check. A caller
-   * within 0.5 s after the end of a check gets the outcome of this check. Thread-safe; blocks until
-   * the check ends.
+   * that comes less than 0.5 s after the end of a run gets the outcome of this run. Thread-safe;
+   * blocks until the check ends.
    */
   static final class RecentCheck implements Runnable {
 

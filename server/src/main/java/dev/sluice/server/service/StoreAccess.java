@@ -346,7 +346,7 @@ public final class StoreAccess {
     }
   }
 
-  /** Gives servers numbers in the metrics, which everybody can read; only the log has addresses. */
+  /** Metrics, which everybody can read, have numbers for servers; only the log has addresses. */
   static final class NumberedServers implements BucketStore.Observer {
 
     private static final Logger LOG = LoggerFactory.getLogger(NumberedServers.class);

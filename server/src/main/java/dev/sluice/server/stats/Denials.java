@@ -35,7 +35,7 @@ public final class Denials implements LimiterObserver {
 
   private static final Denials NONE = new Denials(null, false);
 
-  /** Of this number of allowed spends, on average one becomes a part of the sample. */
+  /** Of this number of allowed spends, on average one spend is in the sample. */
   private static final int SAMPLED = 16;
 
   /** The value of {@link Denial#decidedBy} if a rule denies all matching requests. */
@@ -123,7 +123,7 @@ public final class Denials implements LimiterObserver {
     /**
      * Returns a denied request; removes the query from {@code target}.
      *
-     * @param method the method; null or empty if it is unknown
+     * @param method the HTTP method; null or empty if it is unknown
      * @param target the path, perhaps with a query; null or empty if it is unknown
      */
     public static DeniedRequest of(
@@ -150,8 +150,8 @@ public final class Denials implements LimiterObserver {
    * @param limit the name of the limit, null if no limit denied
    * @param id the bucket's canonical id, null if no limit denied
    * @param retryInNanos the wait until the request's cost can be spent; 0 if waiting does not help
-   * @param decidedBy what decided, as {@code store}, {@code rule}, {@code request} or a failure
-   *     rule's word
+   * @param decidedBy what denied the request: {@code store}, {@code rule}, {@code request}, or the
+   *     name of a failure rule
    * @param penalized whether a penalty made the bucket count as empty
    */
   public record Denial(
@@ -208,7 +208,7 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** Reports a denial because {@code cost}, not the transaction's cost, exceeds the burst. */
+  /** Reports a denial: {@code cost}, instead of the transaction's cost, exceeds the burst. */
   public void reportNeverFits(Transaction transaction, long cost, DeniedRequest asked) {
     add(
         new Denial(

@@ -97,7 +97,7 @@ public final class RateHistory implements AutoCloseable {
     return history;
   }
 
-  /** Ends a second. The counts of a second are the increase of the metrics since the last call. */
+  /** Counts the last second: the increase of the metrics since the last call of this method. */
   synchronized void sample() {
     try {
       beginSecond();
@@ -139,8 +139,8 @@ public final class RateHistory implements AutoCloseable {
 
   /**
    * Returns the degraded limits, for which a failure rule decided within the last minute, each with
-   * the time when it became degraded. A pause of less than a minute between decisions by failure
-   * rules does not change when a limit became degraded.
+   * the time when it became degraded. The time stays the same while the limit's failure rule
+   * decides at least once a minute.
    */
   public synchronized Map<String, Instant> degraded() {
     long nowNanos = nanos.getAsLong();
@@ -262,8 +262,8 @@ public final class RateHistory implements AutoCloseable {
     }
 
     /**
-     * Clears the oldest counts for a new second; {@code step} is the new step of the day, or -1 if
-     * no step begins.
+     * Clears the counts that a new second overwrites; {@code step} is the new step of the day, or
+     * -1 if no step begins.
      */
     void begin(int second, int step) {
       if (ring != null) {

@@ -177,7 +177,7 @@ public final class TopDenied implements LimiterObserver {
     private final int capacity;
     private final Map<String, Counter> counters = new HashMap<>();
 
-    /** Makes an object for at most {@code capacity} counters, at least 1. */
+    /** Makes an object with at most {@code capacity} counters; {@code capacity} is at least 1. */
     SpaceSaving(int capacity) {
       this.capacity = capacity;
     }

@@ -327,7 +327,7 @@ public final class TlsFiles implements AttachedFiles<TlsIdentity> {
       this.told = clock.instant();
     }
 
-    /** Starts an hourly check of the certificate; {@code lasting} makes it survive exceptions. */
+    /** Starts hourly checks of the certificate; {@code lasting} makes tasks survive exceptions. */
     public static EndOfCertificate watch(
         TlsFiles files, Supplier<TlsIdentity> current, UnaryOperator<Runnable> lasting) {
       EndOfCertificate watch =

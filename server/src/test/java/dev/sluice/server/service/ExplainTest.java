@@ -142,7 +142,7 @@ class ExplainTest {
     start(true);
     deny(1);
     assertThat(explain(READER, BUCKET))
-        .contains("last denials are shown only with the role admin")
+        .contains("the last denials are shown only to callers with the role admin")
         .doesNotContain("\"denials\"", "idInDenialLog");
   }
 

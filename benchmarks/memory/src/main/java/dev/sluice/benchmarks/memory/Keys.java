@@ -40,8 +40,8 @@ final class Keys {
   }
 
   /**
-   * Returns a random order. All keys are equally likely; or, if {@code zipf}, key 0 is the most
-   * frequent, and the frequency of the keys follows Zipf's law with the exponent 0.99.
+   * Returns a random order of keys. All keys are equally likely; or, if {@code zipf}, key 0 is the
+   * most frequent, and the frequency of the keys follows Zipf's law with the exponent 0.99.
    */
   static Order order(int count, boolean zipf, long seed) {
     SplittableRandom random = new SplittableRandom(seed);

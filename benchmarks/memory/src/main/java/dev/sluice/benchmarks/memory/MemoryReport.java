@@ -27,8 +27,8 @@ import org.openjdk.jmh.runner.options.TimeValue;
 import org.openjdk.jmh.runner.options.VerboseMode;
 
 /**
- * The command {@code ./sluice bench memory}. Measures the rows, prints figures, ratios and goals,
- * and writes them as JSON, SVG and Markdown.
+ * The command {@code ./sluice bench memory}. Measures the limiters, prints figures, ratios and
+ * goals, and writes them as JSON, SVG and Markdown.
  */
 final class MemoryReport {
 
@@ -274,7 +274,7 @@ final class MemoryReport {
     return Double.parseDouble(text.strip());
   }
 
-  /** Prints lines, and adds them to the Markdown page. */
+  /** Prints lines, and adds the lines to the benchmark's Markdown page. */
   private void print(String... lines) {
     for (String line : lines) {
       System.out.println(line);

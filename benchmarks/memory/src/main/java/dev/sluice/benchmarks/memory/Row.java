@@ -19,7 +19,7 @@ record Row(
     int threads,
     String collector) {
 
-  /** Returns the conditions as text. Rows of different limiters with equal texts are compared. */
+  /** Returns the conditions as text; rows with the same conditions are compared. */
   String scene() {
     return String.format(
         Locale.ROOT,

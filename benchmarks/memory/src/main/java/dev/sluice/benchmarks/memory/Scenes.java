@@ -6,7 +6,7 @@ import java.util.EnumSet;
 import java.util.List;
 import java.util.Set;
 
-/** Selects the rows that a run measures. */
+/** Selects the table rows that a run of the benchmark measures. */
 final class Scenes {
 
   private static final Set<Subjects> FEW =

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * An upper bound for the speed of every store that batches calls: a caller only joins a queue,
- * sleeps, and is woken by another thread. The callers use neither Redis nor the network, and decide
- * nothing. Thread-safe.
+ * sleeps, and is woken by another thread. Neither Redis nor the network is used, and nobody decides
+ * on requests. Thread-safe.
  */
 final class HandOver implements Client {
 

@@ -41,7 +41,7 @@ final class Rounds {
   /**
    * The ratio of a measured number of one subject to the same number of another subject.
    *
-   * @param ofMedians the ratio of the medians
+   * @param ofMedians the ratio of the two subjects' medians
    * @param lowest the lowest ratio within one round
    * @param highest the highest ratio within one round
    */

@@ -41,7 +41,7 @@ final class Run implements AutoCloseable {
     return run;
   }
 
-  /** Starts one caller that calls the subjects in turn, under the same conditions. */
+  /** Starts one thread that calls the subjects in turn, so that their conditions are equal. */
   static Run alternating(List<Client> subjects, int buckets) {
     Run run = new Run(buckets);
     run.caller(0, subjects.stream().<IntConsumer>map(subject -> subject::spend).toList());

@@ -437,7 +437,7 @@ final class Subjects {
       throw new UnsupportedOperationException();
     }
 
-    /** Returns the keys of one call. The keys are different, and their numbers are far apart. */
+    /** Returns the keys of one call, for different buckets whose numbers are far apart. */
     final String[] keys(int bucket) {
       String[] keys = new String[CHARGES_ALONE];
       for (int i = 0; i < keys.length; i++) {

@@ -20,9 +20,10 @@ import org.jspecify.annotations.Nullable;
 
 /**
  * The command {@code ./sluice bench report}. Reads the files in benchmarks/results, and writes the
- * table of docs/benchmarks.md and the dates above the table. Each file is a JSON array of flat
- * objects. Each object has a figure of Sluice, and optionally the figures of another limiter (the
- * peer) and of an upper bound. The table contains the objects whose field {@code page} is true.
+ * table of docs/benchmarks.md and the dates above the table. Each result file is a JSON array of
+ * flat objects. Each object has a figure of Sluice, and optionally the figures of another limiter
+ * (the peer) and of an upper bound. The table contains the objects whose field {@code page} is
+ * true.
  */
 public final class Page {
 
@@ -50,7 +51,7 @@ public final class Page {
   }
 
   /**
-   * Returns the page with a new table.
+   * Returns docs/benchmarks.md with a new table.
    *
    * @param page the current page
    * @param results the folder of the result files
@@ -131,7 +132,7 @@ public final class Page {
     static Row of(Map<String, String> fields, Path file) throws IOException {
       for (String needed : List.of("name", "unit", "sluice", "date", "page")) {
         if (!fields.containsKey(needed)) {
-          throw new IOException("%s: a row without \"%s\": %s".formatted(file, needed, fields));
+          throw new IOException("%s: field \"%s\" is missing in %s".formatted(file, needed, fields));
         }
       }
       return new Row(
@@ -156,9 +157,9 @@ public final class Page {
     }
 
     /**
-     * Formats the ratio of Sluice to the other limiter. Without another limiter, formats the ratio
-     * of Sluice to the upper bound, followed by a star. A ratio above 1 means that Sluice is
-     * better.
+     * Formats the ratio of Sluice's figure to the figure of the other limiter. Without another
+     * limiter, formats the ratio of Sluice to the upper bound, followed by a star. A ratio above 1
+     * means that Sluice is better.
      */
     private String ratio() {
       Measured other = peer == null ? bound : peer;

@@ -27,7 +27,7 @@ import java.util.stream.Stream;
 /**
  * The command {@code ./sluice bench server}. Compares each protocol of the server with an
  * alternative: the Redis protocol with Redis itself, and HTTP and gRPC with a server that makes no
- * decisions. The limits of the benchmark allow all requests. The subjects of a scene first run
+ * decisions. The limits of the benchmark allow all requests. The subjects of a comparison first run
  * until their rates are stable. The subjects are measured in turn, in several rounds, and a figure
  * is the median of the rounds. The servers have the same heap size as in the Debian package.
  */
@@ -62,8 +62,8 @@ public final class ServerReport {
   /**
    * Prints a table and the goals.
    *
-   * @param args the seconds for each figure, by default 3, and {@code --full} for scenes that are
-   *     not in docs/benchmarks.md
+   * @param args the seconds for each figure, by default 3, and {@code --full} for comparisons that
+   *     are not in docs/benchmarks.md
    * @throws IOException if a program cannot be started, or its requests fail
    * @throws InterruptedException if the thread is interrupted
    */
@@ -226,8 +226,8 @@ public final class ServerReport {
   }
 
   /**
-   * Measures the subjects in turn, prints a row for each, and adds the goal if the scene has a
-   * goal.
+   * Measures the subjects of a comparison in turn, prints a row for each subject, and adds the
+   * comparison's goal, if any.
    */
   @CanIgnoreReturnValue
   private Map<String, Round> scene(String scene, List<Subject<Load.On>> subjects, double timesEmpty)

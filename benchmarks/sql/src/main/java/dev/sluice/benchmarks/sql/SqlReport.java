@@ -83,7 +83,7 @@ public final class SqlReport {
   }
 
   /**
-   * Measures all rows, then compares them with the goals.
+   * Measures all table rows, then compares the rows with the goals.
    *
    * @param args the arguments that the usage text describes
    * @throws Exception if the database fails
@@ -218,7 +218,7 @@ public final class SqlReport {
         false);
   }
 
-  /** Measures the subjects in one row. Returns the rate of Sluice. */
+  /** Measures the subjects of one table row. Returns the rate of Sluice. */
   @CanIgnoreReturnValue
   private double beside(String row, Database database, Load load, int charges, double wanted)
       throws SQLException, InterruptedException {

@@ -11,8 +11,8 @@ import java.nio.charset.StandardCharsets;
 
 /**
  * A keep-alive HTTP/1.1 connection that sends several requests at once. If several requests have
- * arrived, the server handles most of them without waiting for input. To wake a waiting server
- * thread takes longer than to run a filter, and takes a varying time.
+ * arrived, the server handles most of them without waiting for input. Waking a waiting server
+ * thread takes longer than running a filter, and its duration varies.
  */
 final class Connection implements Work.Load, Closeable {
 

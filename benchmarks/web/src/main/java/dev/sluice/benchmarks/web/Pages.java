@@ -42,7 +42,7 @@ class Pages {
     }
   }
 
-  /** A method without a limit. The benchmark adds an advice that does nothing. */
+  /** A method without a limit; the benchmark adds an advice without effect to this method. */
   static class None {
     public String page(String key) {
       return Connection.BODY;

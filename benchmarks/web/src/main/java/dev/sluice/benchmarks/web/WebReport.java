@@ -27,9 +27,9 @@ import org.springframework.web.server.WebFilter;
 
 /**
  * The command {@code ./sluice bench web}. Measures the time of the filters and of the annotation,
- * as a ratio to a filter and an advice that do nothing. The subjects of a scene are measured in
- * turn, in a different order in each round. Each ratio compares two subjects within the same round.
- * All subjects run in one process.
+ * as a ratio to a filter and an advice that do nothing. The subjects of a comparison are measured
+ * in turn, in a different order in each round. Each ratio compares two subjects within the same
+ * round. All subjects run in one process.
  */
 public final class WebReport {
 
@@ -44,7 +44,7 @@ public final class WebReport {
   }
 
   /**
-   * Measures all scenes, and prints their rows.
+   * Measures all comparisons, and prints their table rows.
    *
    * @param arguments the seconds to measure, by default 120; the warm-up takes a third of this time
    *     in addition
@@ -153,7 +153,7 @@ public final class WebReport {
     }
   }
 
-  /** Runs all subjects repeatedly. Each round begins with another subject. */
+  /** Measures all subjects in every round; each round begins with a different subject. */
   private Map<Subject<Work>, List<Double>> rounds(double seconds) throws Exception {
     Map<Subject<Work>, List<Double>> micros = new HashMap<>();
     long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
