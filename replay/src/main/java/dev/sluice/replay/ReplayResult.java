@@ -98,8 +98,8 @@ public record ReplayResult(
    *     with 400
    * @param tooCostly the requests whose cost is above the burst, so that they are always denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
-   * @param lacking the values that a rule or a {@code LIMIT=TEMPLATE} uses but the log does
-   *     not contain
+   * @param lacking the values that a rule or a {@code LIMIT=TEMPLATE} uses but the log does not
+   *     contain
    */
   public record Uncharged(
       long noRule,

@@ -243,8 +243,8 @@ public final class Denials implements LimiterObserver {
 
   /**
    * Decides a series of Redis commands, of which the limiter reports the denials. The limiter calls
-   * {@link #decided} in place of {@link #spent} for a spend on a bucket with a debt, and for a spend
-   * that a failure rule decides.
+   * {@link #decided} in place of {@link #spent} for a spend on a bucket with a debt, and for a
+   * spend that a failure rule decides.
    */
   public void decideSeries(Runnable decide) {
     IN_SERIES.set(!isOff());

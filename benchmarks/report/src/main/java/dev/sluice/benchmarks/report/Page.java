@@ -132,7 +132,8 @@ public final class Page {
     static Row of(Map<String, String> fields, Path file) throws IOException {
       for (String needed : List.of("name", "unit", "sluice", "date", "page")) {
         if (!fields.containsKey(needed)) {
-          throw new IOException("%s: field \"%s\" is missing in %s".formatted(file, needed, fields));
+          throw new IOException(
+              "%s: field \"%s\" is missing in %s".formatted(file, needed, fields));
         }
       }
       return new Row(
