@@ -73,10 +73,10 @@ import org.jspecify.annotations.Nullable;
  * reservation, or if the limit is disabled now. A cancellation in the same process never makes the
  * bucket fuller than it would be without the reservation, unless another call gives tokens back to
  * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
- * that refill between the first cancellation and the last. If a cancellation overlaps a refund, the
- * bucket can be too full by the tokens of the open reservations. If another call gives tokens back
- * to the bucket while a reservation is made, the reservation can give back fewer tokens than it
- * took.
+ * that refill from the sending of the first cancellation to the effect of the last. If a
+ * cancellation overlaps a refund or a reset, the bucket can also be too full by the tokens that the
+ * cancellation gives back. If another call gives tokens back to the bucket while a reservation is
+ * made, the reservation can give back fewer tokens than it took.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. If too many reservations are open, the limiter closes the oldest reservation, and calls
@@ -308,8 +308,8 @@ public final class Reservation implements AutoCloseable {
         refunds.add(refund);
       }
     }
-    // Also forgets the reservations of the give-backs: if a give-back fails, its reservation must
-    // not be open again.
+    // forget() also closes each reservation with a give-back in flight: if the give-back fails, the
+    // reservation must not become open again.
     forget();
     return refunds;
   }

@@ -532,7 +532,7 @@ final class ServerClient {
     }
     // In TLS 1.3, the server rejects a certificate after the client has finished the handshake.
     return "https".equals(server.getScheme())
-        ? "the server closed the connection (%s); it may not accept the certificate of --cert; %s"
+        ? "the server closed the connection (%s); if the server requires another client certificate, give it with --cert and --key; %s"
             .formatted(e.getMessage(), lost)
         : "the connection failed (%s); %s; if the server has TLS, use https://"
             .formatted(e.getMessage(), lost);
@@ -577,7 +577,7 @@ final class ServerClient {
     } else if (message.contains(UNTRUSTED)) {
       advice = "; --cacert FILE names the authority of its certificate";
     } else if (CLOSED.matcher(message).find()) {
-      advice = "; the server may not accept the certificate of --cert";
+      advice = "; if the server requires another client certificate, give it with --cert and --key";
     }
     return "no connection over TLS (%s)%s".formatted(message, advice);
   }

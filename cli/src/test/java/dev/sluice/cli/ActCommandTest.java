@@ -533,7 +533,7 @@ final class ActCommandTest {
       closing.join();
       assertThat(gone.code()).isEqualTo(Exit.UNREACHABLE);
       assertThat(gone.err())
-          .contains("may not accept the certificate of --cert")
+          .contains("requires another client certificate, give it with --cert and --key")
           .doesNotContain("http://");
     }
   }

@@ -565,7 +565,7 @@ final class Reference {
       world.violated(
           () ->
               World.text(
-                  "%s gave up, but %d ns of its tokens were not refunded to %s",
+                  "%s: a caller stopped waiting, but tokens of %d ns were not refunded to %s",
                   caller, lostNanos, key));
     }
   }

@@ -47,7 +47,8 @@ public final class PlainRequest implements WebRequest {
   /**
    * Returns {@linkplain WebPath#readingsOfAny all interpretations} of the target's path.
    *
-   * @throws UnusableRequestException if the path has interpretations that cannot be computed
+   * @throws UnusableRequestException if applications could interpret the path in ways that {@link
+   *     WebPath#readings} does not compute, or if the path is malformed
    */
   @Override
   public List<String> paths() {

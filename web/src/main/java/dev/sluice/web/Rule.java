@@ -87,7 +87,7 @@ public final class Rule {
   /**
    * Returns each interpretation of a request that matches this rule.
    *
-   * @return empty if the request does not match
+   * @return the interpretations, an empty list if the request does not match
    */
   List<Reading> match(RequestFacts facts) {
     List<Reading> readings = new ArrayList<>(1);

@@ -52,8 +52,8 @@ public final class Fleet implements AutoCloseable {
 
   private final int atLeast;
   private final LongSupplier nanoTime;
-  // Results of recent calls of look(), guarded by the lock. A result is removed when a later call
-  // of look() finds at least as many processes.
+  // Results of recent calls of look(), guarded by the lock. An earlier result is removed when a
+  // later call of look() finds the same number of processes or more.
   private final Deque<Look> looks = new ArrayDeque<>();
   private final String id = HexFormat.of().toHexDigits(new SecureRandom().nextLong());
   private final ReentrantLock lock = new ReentrantLock();
