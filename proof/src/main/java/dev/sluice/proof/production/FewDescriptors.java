@@ -18,8 +18,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * A drill with a low limit of file descriptors. The promise: With 64 descriptors, the server either
  * starts, or exits with a message that tells how to raise the limit. If the server starts, 300
- * connections neither stop the server nor fill its log, and a log line tells how to raise the
- * limit of file descriptors. After the 300 connections are closed, the server serves clients again.
+ * connections neither stop the server nor fill its log, and a log line tells how to raise the limit
+ * of file descriptors. After the 300 connections are closed, the server serves clients again.
  */
 final class FewDescriptors implements ProductionReport.Drill {
 
