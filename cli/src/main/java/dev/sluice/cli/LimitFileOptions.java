@@ -12,7 +12,6 @@ import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -60,14 +59,6 @@ final class LimitFileOptions {
     return none()
         ? Limits.builder(BundledNames.catalogue()).build()
         : files(Strictness.LENIENT).load();
-  }
-
-  static boolean declaresNames(Path file) {
-    try (Stream<String> lines = Files.lines(file)) {
-      return lines.anyMatch(line -> line.replace("\uFEFF", "").startsWith("names:"));
-    } catch (IOException | UncheckedIOException e) {
-      return false; // the reader of limit files reports the failure
-    }
   }
 
   boolean none() {

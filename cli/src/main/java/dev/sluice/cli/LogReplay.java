@@ -274,10 +274,7 @@ final class LogReplay {
     }
   }
 
-  /**
-   * Returns the candidate. If the candidate's file declares no limit names, the candidate has the
-   * names of the limits in force.
-   */
+  /** Returns the candidate. Its file may declare the names of the limits in force again. */
   private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
     InputFiles.require("--against", file);
     var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
@@ -285,12 +282,7 @@ final class LogReplay {
     if (overrides != null) {
       candidate.overrides(overrides);
     }
-    Path names = files.names();
-    if (!LimitFileOptions.declaresNames(file)) {
-      candidate.catalogue(inForce.catalogue()).samples(Catalogue.of());
-    } else if (names != null) {
-      candidate.names(names);
-    }
+    candidate.catalogue(Catalogue.of()).samples(inForce.catalogue());
     return candidate.companion(RuleBook.reader()).build().load();
   }
 

@@ -18,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class LogReplayTest {
 
@@ -264,6 +265,20 @@ final class LogReplayTest {
         .contains(
             "# The percentage ignores the requests of the attack, half of which came from 1 heavy client.")
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "names:\n  - {name: LoginsPerClient, number: 1, id: ipAddress}\nlimits:\n  LoginsPerClient: {burst: 1, count: 2, period: 1m}\n",
+        "LoginsPerClient: {number: 1, id: ipAddress, burst: 1, count: 2, period: 1m}\n",
+        "LoginsPerClient: {burst: 1, count: 2, period: 1m}\n"
+      })
+  void candidate_mayDeclareTheNamesAgain(String text) throws IOException {
+    String candidate = write("candidate.yml", text);
+    Cli run = replay("--count", "LoginsPerClient={ip}", "--against", candidate, log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).contains("+1, as many clients");
   }
 
   @Test
