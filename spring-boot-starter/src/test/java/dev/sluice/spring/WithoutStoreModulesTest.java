@@ -17,6 +17,7 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.springframework.boot.SpringApplication;
@@ -28,6 +29,7 @@ import org.springframework.data.redis.connection.lettuce.LettuceConnectionFactor
  * An application in a process of its own, whose class path has no store's module and no Redis
  * client.
  */
+@Tag("slow")
 class WithoutStoreModulesTest {
 
   private static final List<Class<?>> ABSENT =
