@@ -395,9 +395,9 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A random
-   * share of the wait, up to {@link LimitName#jitter}, is added to the time for a retry, so that
-   * clients do not all retry at once.
+   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A share of
+   * the wait, up to {@link LimitName#jitter}, is added to the time for a retry. The share differs
+   * between decisions, so that clients do not all retry at once.
    *
    * @return the message; empty if the request was allowed, and for a refund
    */

@@ -72,11 +72,11 @@ import org.jspecify.annotations.Nullable;
  * bucket. A cancellation gives back nothing if the bucket was reset through this limiter after the
  * reservation, or if the limit is disabled now. A cancellation in the same process never makes the
  * bucket fuller than it would be without the reservation, unless another call gives tokens back to
- * the bucket at the same time. If cancellations overlap, the bucket can be too full by the tokens
- * that refill from the sending of the first cancellation to the effect of the last. If a
- * cancellation overlaps a refund or a reset, the bucket can also be too full by the tokens that the
- * cancellation gives back. If another call gives tokens back to the bucket while a reservation is
- * made, the reservation can give back fewer tokens than it took.
+ * the bucket at the same time. If cancellations overlap, the bucket can be too full by at most the
+ * tokens that refill from the sending of the first cancellation to the effect of the last. If a
+ * cancellation overlaps a refund or a reset, the bucket can also be too full by at most the tokens
+ * that the cancellation gives back. If another call gives tokens back to the bucket while a
+ * reservation is made, the reservation can give back fewer tokens than it took.
  *
  * <p>Close every reservation. A limiter tracks 4,096 open reservations per bucket and 1,000,000 in
  * total. If too many reservations are open, the limiter closes the oldest reservation, and calls

@@ -122,7 +122,7 @@ public record LimitOverride(
    * operator may have lowered the override by mistake.
    *
    * @param present the existing override
-   * @return the change; null if the new override neither lowers nor removes a quota
+   * @return the change; null if this override has neither a lower quota nor fewer quotas
    */
   public @Nullable Lowered lowers(LimitOverride present) {
     return quotas.size() < present.quotas.size()

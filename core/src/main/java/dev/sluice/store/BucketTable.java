@@ -34,7 +34,7 @@ import org.jspecify.annotations.Nullable;
  */
 final class BucketTable {
 
-  /** The largest number of lines of slots in a segment: copying 8,192 lines takes 1 to 3 ms. */
+  /** The most lines of slots in a segment before it is split: copying them takes 1 to 3 ms. */
   private static final int MOST_LINES = 8_192;
 
   private static final long EXISTS = -1;
@@ -202,7 +202,7 @@ final class BucketTable {
    * time. The method uses the sum of the read values, so that the compiler keeps the reads.
    *
    * @param hashTags the keys' tag hashes, which determine the keys' tags
-   * @param places the keys' place hashes, which determine the keys' lines of slots
+   * @param places the keys' place hashes, which determine the keys' segments and first lines
    * @param from the index of the first key to prefetch
    * @param to the index after the last key to prefetch
    */
@@ -234,7 +234,7 @@ final class BucketTable {
    * segment.
    *
    * @param hashTag the key's tag hash, which determines the key's tag
-   * @param place the key's place hash, which determines the key's lines of slots
+   * @param place the key's place hash, which determines the key's segment and first line of slots
    * @param id the id to pass to {@code outcome}
    */
   <R extends @Nullable Object> R charge(

@@ -66,7 +66,8 @@ final class LiveBucketCount {
   }
 
   /**
-   * Reserves slots until the caller calls {@link #settle}; returns false if the bound is reached.
+   * Reserves slots until the caller calls {@link #settle}; returns false if the slots would exceed
+   * the bound.
    */
   boolean tryReserve(int slots) {
     return tryAdd(slots, (long) slots << RESERVED_SHIFT | slots);

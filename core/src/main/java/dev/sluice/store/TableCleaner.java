@@ -18,8 +18,8 @@ import org.jspecify.annotations.Nullable;
 final class TableCleaner {
 
   private static final long TIDY_EVERY_NANOS = 1_000_000;
-  // Tidying a segment takes about 1 ns per long, so pauses of 50 ns per long keep tidying below 2 %
-  // of the time.
+  // Tidying a segment takes about 1 ns per long. The next segment is tidied at least 50 ns per long
+  // later, so tidying takes at most 2 % of the time.
   private static final long TIDY_NANOS_PER_LONG = 50;
 
   private final Directory directory;
@@ -46,9 +46,10 @@ final class TableCleaner {
   }
 
   /**
-   * Returns an instant: buckets that were full at this instant can be removed now. The returned
-   * instant never decreases, even if the clock steps back. If the returned instant decreased, the
-   * random hash key would influence which charges are refused because the table is full.
+   * Returns an instant: buckets that were full at this instant can be removed now. For a clock that
+   * is declared to step back, the returned instant never decreases. If the returned instant
+   * decreased, the random hash key would influence which charges are refused because the table is
+   * full.
    */
   long fullNanos(long nowNanos) {
     long latestNanos = stepping == null ? nowNanos : stepping.latestNanos();
@@ -101,8 +102,8 @@ final class TableCleaner {
    * caller must not hold any lock.
    *
    * <p>Only one caller at a time empties slots to make room. While one caller recomputes when the
-   * next bucket becomes full, a second caller could read an outdated time, and report a full table
-   * although the table has room.
+   * next bucket becomes full, a second caller could read a time that is too late, and report a full
+   * table although the table has room.
    *
    * @param slots the total number of slots that the caller needs
    * @throws StoreException if the table is full

@@ -27,7 +27,7 @@ public interface TimeSource {
 
   /**
    * Runs a task when this clock reaches an instant, or at once if the instant has passed. No thread
-   * is blocked until the instant is reached.
+   * blocks to wait for the instant.
    *
    * <p>The default implementation measures the remaining time with the system's clock. Tasks that
    * run at the same time run on different threads. If this time source is slower than the system's

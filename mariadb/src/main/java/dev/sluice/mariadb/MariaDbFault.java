@@ -65,7 +65,7 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     return cause instanceof NotSentException;
   }
 
-  /** Whether a single batch can cause the fault: a deadlock, a locked row, or a long key. */
+  /** Whether a single batch can cause the fault: a deadlock, a locked row, or too long a key. */
   @Override
   public boolean wasNotBegun() {
     return isRefusal && !neverLeft() && !isOutage() && !state.startsWith("42");

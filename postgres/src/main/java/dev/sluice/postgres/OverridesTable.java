@@ -37,7 +37,7 @@ import org.jspecify.annotations.Nullable;
 public final class OverridesTable {
 
   /**
-   * The largest number of rows that are read. A limit file can have at most as many overrides as
+   * The largest number of rows that are read. A limit file can have the same number of overrides as
    * this table.
    */
   public static final int MOST_ROWS = 500_000;

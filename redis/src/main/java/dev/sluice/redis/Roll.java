@@ -70,8 +70,8 @@ final class Roll implements Presence {
     /**
      * Adds a process to the list of processes on every server that keeps such a list.
      *
-     * @return the names of all processes that use the store, from the lists on all servers; fails
-     *     if no server responded
+     * @return the names of the processes on the lists of all servers that responded; fails if no
+     *     server responded
      */
     CompletionStage<List<String>> announce(byte[] key, String process, Duration time);
   }

@@ -167,8 +167,8 @@ public final class Fleet implements AutoCloseable {
   }
 
   /**
-   * Returns the largest number of processes found on the list in the last ten minutes, which can be
-   * below {@link #size}; 0 until the processes have been counted.
+   * Returns the largest number of processes that {@link #look} found in the ten minutes before its
+   * last success, which can be below {@link #size}; 0 until the processes have been counted.
    */
   public int seen() {
     return most;

@@ -70,7 +70,7 @@ public final class Retries implements AutoCloseable {
    *     success, or false if the call must be retried; the stage fails if the call must not be
    *     retried
    * @param onLost a callback for when the queue stops retrying the call, because the call's stage
-   *     failed or 10 s have passed
+   *     failed, 10 s have passed, or the queue was closed
    * @return false if the call was not added, because the queue is full or closed
    */
   public boolean add(Supplier<CompletionStage<Boolean>> call, Runnable onLost) {

@@ -10,8 +10,8 @@ import org.jspecify.annotations.Nullable;
  * #GROUP} buckets and looks these buckets up together. The series is not a batch: each bucket is
  * charged or denied separately.
  *
- * <p>One thread can use a pipeline, and can reuse the pipeline: add all ids, make each decision in
- * order, then call {@link #clear}.
+ * <p>Only one thread can use a pipeline. A pipeline can be reused: add all ids, make each decision
+ * in order, then call {@link #clear}.
  */
 public interface BucketPipeline {
 

@@ -64,7 +64,10 @@ public final class RedisBinary {
     return MAJOR_VERSIONS.computeIfAbsent(program, RedisBinary::majorVersion) >= 7;
   }
 
-  /** Returns the major version from output such as "Redis server v=6.2.11 sha=…". */
+  /**
+   * Returns the major version from the program's output, "Redis server v=6.2.11 sha=…" or "Valkey
+   * server v=8.0.1 sha=…".
+   */
   private static int majorVersion(Path program) {
     try {
       Process process = new ProcessBuilder(program.toString(), "--version").start();
