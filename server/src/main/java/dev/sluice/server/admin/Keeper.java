@@ -148,7 +148,7 @@ interface Keeper {
       return "table";
     }
 
-    /** Returns true: the caller polls only at the table's interval, and only a read shows changes. */
+    /** Returns true: the caller polls at the table's interval, and only a read shows changes. */
     @Override
     public boolean hasChanged() {
       return true;
