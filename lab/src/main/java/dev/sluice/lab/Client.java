@@ -258,7 +258,7 @@ record Client(String name, int bucket, long cost, Behaviour behaviour) {
       return random.nextDouble();
     }
 
-    /** Returns a random time from 0 (included) to {@code spanNanos} (excluded). */
+    /** Returns an evenly distributed time from 0 (included) to {@code spanNanos} (excluded). */
     long within(long spanNanos) {
       return (long) (random.nextDouble() * spanNanos);
     }

@@ -304,8 +304,8 @@ public final class Report {
   }
 
   /**
-   * Returns the peak after the first period if the run is longer than the period, since the first
-   * burst is the same for every algorithm.
+   * Returns the peak after the first period if requests were admitted after this period, since the
+   * first burst is the same for every algorithm.
    */
   private static String peak(RunResult result) {
     long later = result.peakAfterTheFirstPeriod();

@@ -327,8 +327,8 @@ final class KnownBucket {
   }
 
   /**
-   * Returns whether documented reasons explain an excess of tokens before a spend. Each reason can
-   * explain an excess only once.
+   * Returns whether documented reasons explain an excess of tokens before a spend. An explained
+   * excess reduces the number of tokens that the reasons can still explain.
    */
   boolean isAllowedBefore(Entry spend, long missingNanos) {
     return isAllowed(Math.max(entries.indexOf(spend), 0), spend.nowNanos, missingNanos);

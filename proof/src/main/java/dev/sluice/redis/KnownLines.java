@@ -42,8 +42,8 @@ final class KnownLines {
 
   /**
    * Records that a caller gives up. The limiter may be unable to refund the caller's tokens if a
-   * later call uses the same bucket, or if another call is in flight while the server handles the
-   * withdrawal of the spend.
+   * later call uses the same bucket, or if another call is in flight together with the withdrawal
+   * of the spend.
    *
    * @param since the start of the caller's call
    * @param nanos the longest time until the withdrawal of the spend has reached the server

@@ -453,7 +453,7 @@ record Plan(long seed, Topology topology, Map<String, Integer> settings, List<St
     return new Plan(seed, topology, Map.copyOf(changed), steps);
   }
 
-  /** Returns the plan without one process. The first process runs the removed process's steps. */
+  /** Returns the plan without one process, whose steps the first remaining process runs. */
   Plan withoutProcess(int process) {
     List<Step> moved =
         steps.stream()

@@ -205,7 +205,8 @@ final class SimulatedNetwork implements Connector {
   }
 
   /**
-   * Connects to a server and sends a PING. The returned future fails with an exception after 2 s.
+   * Connects to a server and sends a PING. The returned future fails with an exception if the
+   * connection takes longer than 2 s.
    */
   <C> CompletableFuture<C> connect(
       String name,

@@ -32,7 +32,7 @@ public record Op(Kind kind, List<Part> parts, long nanos) {
     CHECK,
     /** Spends tokens. Denies the batch if the bucket does not have the tokens. */
     SPEND,
-    /** Spends tokens if the bucket has the tokens; otherwise, the batch is not denied. */
+    /** Spends tokens if the bucket has the tokens. Never denies the batch. */
     SPEND_ONLY,
     /**
      * Spends as many tokens as the bucket has, but at most the cost. A call that contains

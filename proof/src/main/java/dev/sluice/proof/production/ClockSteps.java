@@ -34,7 +34,7 @@ final class ClockSteps implements ProductionReport.Drill {
   private static final List<Long> STEPS = List.of(HOUR, 0L, -HOUR, 0L);
   private static final int SECONDS_AFTER_STEP = 6;
   private static final int PAUSE_MILLIS = 50;
-  // A token refills within a second; a busy machine can delay the response for longer.
+  // A token refills within a second; a busy machine can delay the response more.
   private static final long LONGEST_WAIT_MILLIS = 2_500;
   private static final int LEAST_IDLE_SECONDS = 25;
   private static final int MOST_IDLE_SECONDS = 50;

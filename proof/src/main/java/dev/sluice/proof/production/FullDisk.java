@@ -45,7 +45,7 @@ final class FullDisk implements ProductionReport.Drill {
 
   @Override
   public String text() {
-    return "a disk that is full for the snapshot, the audit log and the overrides, during %s changes or more"
+    return "a full disk for the snapshot, the audit log and the overrides, during %s changes or more"
         .formatted(LEAST_REFUSED);
   }
 

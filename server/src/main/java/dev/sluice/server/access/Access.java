@@ -295,7 +295,7 @@ public final class Access implements AutoCloseable {
     }
   }
 
-  /** Counts a request without token; audits it unless its address sent too many such requests. */
+  /** Counts a request without a token; audits it unless its address sent too many of them. */
   private void missing(Caller caller, String door, @Nullable SocketAddress peer, String why) {
     refusals.unauthenticated.increment();
     noteStranger(caller, door, peer, why);

@@ -122,7 +122,7 @@ record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
                 name -> names == null || names.contains(name.toLowerCase(Locale.ROOT))));
   }
 
-  /** Returns a field of the items of a YAML list, in lower case; null if the list has a mistake. */
+  /** Returns a field of the items of a YAML list, in lower case; null if the list is unreadable. */
   private static @Nullable Set<String> standing(Node.Mapping root, String list, String field) {
     Set<String> values = new HashSet<>();
     boolean isThere = false;

@@ -32,10 +32,16 @@ interface Keeper {
   /** Reads all overrides and penalties; throws a {@link KeepException} if it cannot read them. */
   Kept load(Catalogue names);
 
-  /** Saves an override or penalty; a {@link KeepException} means that nothing has changed. */
+  /**
+   * Saves an override or penalty in place of the id's previous one. A {@link KeepException} means
+   * that nothing has changed.
+   */
   <T> void put(Setting<T> kind, T one, Catalogue names);
 
-  /** Removes an override or penalty, if any; a {@link KeepException} means no change. */
+  /**
+   * Removes an override or penalty; returns false if there is none. A {@link KeepException} means
+   * that nothing has changed.
+   */
   <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names);
 
   /** Keeps overrides and penalties in memory, until the process ends. */
@@ -142,7 +148,7 @@ interface Keeper {
       return "table";
     }
 
-    /** Returns true, since only a read of the table shows whether the table has changed. */
+    /** Returns true: the caller polls at the table's interval, and only a read shows changes. */
     @Override
     public boolean hasChanged() {
       return true;

@@ -135,7 +135,7 @@ public final class LimitsDiff {
     }
   }
 
-  /** Whether a change keeps a limit's number of quotas: none, one, or several. */
+  /** Whether a limit has no quota, one quota or several quotas both before and after a change. */
   private static boolean hasSameForm(Map<String, String> before, Map<String, String> after) {
     return before.containsKey("burst") == after.containsKey("burst")
         && before.containsKey("quotas") == after.containsKey("quotas");

@@ -258,7 +258,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return mistakes;
   }
 
-  /** Puts saved overrides and penalties in force; the caller must hold the lock {@code place}. */
+  /** Reads saved overrides and penalties, and puts them in force; needs the lock {@code place}. */
   private void reload() {
     Catalogue names = base.get().catalogue();
     Kept read = keeper.load(names);

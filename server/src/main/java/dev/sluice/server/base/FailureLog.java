@@ -33,7 +33,7 @@ public final class FailureLog {
         why, id -> log.warn("incident {}: the store could not decide: {}", id, why));
   }
 
-  /** Returns a text for the client: whether anything was charged, or that this is unknown. */
+  /** Returns a text for the client: that nothing was charged, or that this is unknown. */
   public static String charged(StoreException failure) {
     return failure.chargedNothing()
         ? "nothing was charged"

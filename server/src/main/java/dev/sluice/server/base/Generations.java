@@ -74,8 +74,8 @@ public final class Generations {
   public record State(Active active, Offered offered) {}
 
   /**
-   * A source that a reload reads besides the files, and applies even if the files have mistakes,
-   * such as the store of overrides.
+   * A source, such as the store of overrides, that a reload reads besides the files, and applies
+   * even if the files have mistakes.
    */
   public interface Beside {
 

@@ -159,7 +159,7 @@ record Fault(
     return Type.NOT_READY.fault(detail);
   }
 
-  /** Returns the problem details for a token that is unknown, expired or already used. */
+  /** Returns the problem details for a used, expired or unknown token; all guesses get the same. */
   static Fault ofToken(TokenException token) {
     Type type =
         switch (token.reason()) {

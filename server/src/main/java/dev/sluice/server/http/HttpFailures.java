@@ -53,7 +53,10 @@ final class HttpFailures implements ServerErrorHandler {
     return Answers.fault(fault(failure));
   }
 
-  /** Returns the response to a failed request; a read-only request has charged nothing. */
+  /**
+   * Returns the response to a failed request. If the request was read-only, the response says that
+   * nothing was charged.
+   */
   static AggregatedHttpResponse answer(ServiceRequestContext context, Throwable failure) {
     return Answers.fault(fault(failure, onlyReads(context)));
   }

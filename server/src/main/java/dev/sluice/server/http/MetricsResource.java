@@ -249,7 +249,7 @@ final class MetricsResource extends MethodService {
     }
   }
 
-  /** Returns the next scrape of the metrics, which all waiting requests share. */
+  /** Returns the next scrape, which waiting requests share; the newest if too many are unread. */
   CompletionStage<Scrape> nextScrape(Executor threads) {
     Scrape unreadOne = newest.get();
     if (unreadOne != null && unread.get() > mostUnread) {

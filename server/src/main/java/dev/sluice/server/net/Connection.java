@@ -53,7 +53,7 @@ final class Connection extends Client {
   private static final int FIRST_SLICE = 8;
 
   /**
-   * The size of an HTTP/2 input slice: large, since the stream limit and the budget bound requests.
+   * The bytes of an HTTP/2 input slice: many, since the stream limit and the budget bound requests.
    */
   private static final int HTTP2_SLICE = 1 << 10;
 

@@ -184,7 +184,7 @@ public final class SluiceServer implements AutoCloseable {
    * Stops the server without losing a request. During the {@linkplain Builder#unreadyPeriod unready
    * period}, {@code /readyz} responds with 503. After the unready period, the server closes the
    * port, tells each client that its connection ends, and answers each request in flight. If the
-   * calling thread is interrupted, this method does not wait for the requests in flight.
+   * calling thread is interrupted, this method waits neither for the period nor for responses.
    */
   @Override
   public void close() {
@@ -419,7 +419,7 @@ public final class SluiceServer implements AutoCloseable {
 
   /**
    * Handles connection errors before Armeria's last handler, which would log a stack trace for each
-   * error. Logs each connection error that clients can cause in one line, at a limited rate.
+   * error. Logs an error that clients can cause in one line; limits the rate of these lines.
    */
   private static final class TransportErrors extends ChannelInboundHandlerAdapter {
 

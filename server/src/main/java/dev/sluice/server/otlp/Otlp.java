@@ -178,7 +178,7 @@ public final class Otlp implements AutoCloseable {
               .register(meters);
     }
 
-    /** Returns why a message failed; OpenTelemetry's exceptions stand for an error status. */
+    /** Returns why a message failed; OpenTelemetry's exceptions mean a status other than 200. */
     private static String reason(@Nullable Throwable failure) {
       Throwable root = failure;
       boolean connecting = root instanceof ConnectException;
@@ -295,7 +295,7 @@ public final class Otlp implements AutoCloseable {
      *
      * @param receiver the base of the receiver's URLs, with the scheme http or https, and a host
      * @throws IllegalArgumentException if a value is out of its range, or the URL is not an HTTP
-     *     URL, has no host or has a query
+     *     URL, has no host, or has a query or a password
      */
     public OtlpSettings {
       boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());

@@ -282,7 +282,10 @@ final class ThrottleCommands {
   /** The differences between the commands {@code CL.THROTTLE} and {@code THROTTLE}. */
   enum Dialect {
 
-    /** Replies 0 or 1 (denied), limit, remaining, seconds to wait (-1: do not), seconds to full. */
+    /**
+     * Replies 0 or 1 (denied), limit, remaining, seconds to wait (-1: none or for ever), seconds to
+     * full.
+     */
     REDIS_CELL(1, 0) {
       @Override
       void writeTimes(boolean passes, long retryIn, long resetIn, ReplyWriter writer) {

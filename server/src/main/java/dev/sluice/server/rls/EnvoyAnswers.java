@@ -83,7 +83,7 @@ final class EnvoyAnswers {
     whole = decision;
   }
 
-  /** Returns the response. The outcomes of all charges must be known. */
+  /** Returns the response. All charges but failed shadow trials must have their outcomes. */
   RateLimitResponse response() {
     charges.removeIf(charge -> !charge.isDecided()); // removes trials that failed
     RateLimitResponse.Builder response = RateLimitResponse.newBuilder();

@@ -188,7 +188,7 @@ interface Door {
      */
     private static final Duration IDLE_TIMEOUT = Duration.ofMinutes(5);
 
-    /** How long startup waits for the gRPC services: ten times their usual start time. */
+    /** How long startup waits for the gRPC services: ten times the usual on an idle machine. */
     private static final long PREPARATION_SECONDS = 5;
 
     private static final AtomicBoolean CALLED = new AtomicBoolean();
@@ -214,7 +214,7 @@ interface Door {
       return Open.of(server);
     }
 
-    /** Makes the gRPC services and calls them, since a proxy's first call must not be slow. */
+    /** Makes the gRPC services and calls them, since a proxy can time out after 20 ms. */
     private static void awaitPrepared(RlsPart rls) {
       CompletableFuture<Void> called =
           CompletableFuture.runAsync(GrpcDoor::callFirst, GrpcDoor::aside);

@@ -18,7 +18,7 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Saves the memory store at intervals; a crash loses later charges. Thread-safe. */
+/** Saves the memory store at intervals; a crash loses charges since the last save. Thread-safe. */
 final class KeptBuckets implements AutoCloseable {
 
   private static final Logger log = LoggerFactory.getLogger(KeptBuckets.class);

@@ -223,7 +223,7 @@ public record ServerConfig(
       required = List.copyOf(required);
     }
 
-    /** Returns limits from files only; requests for a limit without a default quota fail. */
+    /** Returns limits from files only; requests for a limit without a default quota are refused. */
     public static Sources of(Files files) {
       return new Sources(files, null, List.of(), MissingDefault.REFUSE, null);
     }

@@ -47,8 +47,20 @@ final class Goals {
     times(goals, figures, "10^7 keys, 1 thread: speed vs. Bucket4j", ten, Subjects.BUCKET4J, 6);
     times(goals, figures, "1 key, 1 thread: speed vs. a GCRA in a map", one, Subjects.MAP_GCRA, 1);
     times(goals, figures, "1 key, 1 thread: speed vs. Bucket4j", one, Subjects.BUCKET4J, 1.3);
-    times(goals, figures, "1,000 keys: speed vs. a GCRA in a map", thousand, Subjects.MAP_GCRA, 1);
-    times(goals, figures, "1,000 keys: speed vs. Bucket4j", thousand, Subjects.BUCKET4J, 1.3);
+    times(
+        goals,
+        figures,
+        "1,000 keys, 1 thread: speed vs. a GCRA in a map",
+        thousand,
+        Subjects.MAP_GCRA,
+        1);
+    times(
+        goals,
+        figures,
+        "1,000 keys, 1 thread: speed vs. Bucket4j",
+        thousand,
+        Subjects.BUCKET4J,
+        1.3);
     times(goals, figures, "1 key, 2 threads: speed vs. Bucket4j", one2, Subjects.BUCKET4J, 2.5);
     bytes(goals, figures, million);
     bytes(goals, figures, new Row(Subjects.SLUICE, 1_000_000, "uniform", "deny", 1, "Parallel"));
