@@ -165,7 +165,7 @@ public final class PublicSuffixes {
     return all.suffixOf(name) != null;
   }
 
-  /** Returns whether a canonical name is in the list's ICANN section, such as {@code co.uk}. */
+  /** Whether a canonical name is a suffix of the list's ICANN section, such as {@code co.uk}. */
   boolean isIcannSuffix(String name) {
     return name.equals(icann.suffixOf(name));
   }

@@ -140,7 +140,7 @@ final class ActCommand extends ConsoleCommand {
   private ActAnswer onServer(String url) {
     if (store != null || !files.none()) {
       throw new InputException(
-          "%s and --server contradict each other: a server has limits and a store; remove one"
+          "%s and --server contradict each other: a server has its own limits and store; remove one option"
               .formatted(store == null ? "limit files" : "--store"));
     }
     if (!passwords.none()) {

@@ -288,7 +288,7 @@ final class LimitFileOptions {
       boolean names =
           !top.isEmpty()
               && top.get(0).startsWith("names:")
-              // A YAML list of limit names has only lines that start with a hyphen.
+              // Below the key, each unindented line of a YAML list starts with a hyphen.
               && top.stream().skip(1).allMatch(line -> line.startsWith("-"));
       return names ? NAMES : DEFAULTS;
     }

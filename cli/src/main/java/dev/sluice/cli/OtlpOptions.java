@@ -116,7 +116,7 @@ final class OtlpOptions {
         "%s: found %s, expected a number from 0 to 1".formatted(TRACED, SafeText.quote(text)));
   }
 
-  /** Returns the resource attributes in OpenTelemetry's environment variables, if these are set. */
+  /** Returns the resource attributes in OpenTelemetry's variables, which platforms can set. */
   private static Map<String, String> attributes(Map<String, String> environment) {
     String list = environment.getOrDefault("OTEL_RESOURCE_ATTRIBUTES", "");
     Map<String, String> all =

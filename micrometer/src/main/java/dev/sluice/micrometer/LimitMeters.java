@@ -37,7 +37,7 @@ final class LimitMeters {
   private volatile @Nullable Counter degraded;
   private volatile @Nullable Counter newBuckets;
 
-  /** The two counters of one kind of decision, for example of decisions of shadow rules. */
+  /** The two counters of one kind of decision, for example of decisions in shadow mode. */
   private record Decisions(Counter allowed, Counter denied) {}
 
   /**
@@ -98,7 +98,7 @@ final class LimitMeters {
     (isAllowed ? counters.allowed() : counters.denied()).increment();
   }
 
-  /** Counts several spends that were decided together, none of them by a shadow rule. */
+  /** Counts several spends that were decided together, none of them in shadow mode. */
   void spent(int allowed, int denied, long elapsedNanos) {
     double seconds = elapsedNanos / NANOS_PER_SECOND;
     Decisions counters = decisions(/* isShadow= */ false);

@@ -360,7 +360,8 @@ public final class LimiterMetrics implements LimiterObserver {
   }
 
   /**
-   * Records that some or all overrides could not be loaded. Valid overrides stay in force.
+   * Records that some or all overrides could not be loaded. If no override was loaded, the
+   * overrides that were loaded last stay in force.
    *
    * @param mistakes the number of mistakes; 0 if the source had no overrides
    */

@@ -33,8 +33,8 @@ final class ClientCounts {
   }
 
   /**
-   * Returns the index of a client, which is added if it is new; {@link Clients#NONE} if the table
-   * is full.
+   * Returns the index of a client, which is added if it is new; {@link Clients#NONE} if the client
+   * is new and the table is full.
    */
   int number(String name) {
     return withRoom(clients.number(name));

@@ -31,7 +31,8 @@ final class Clients {
   }
 
   /**
-   * Returns the index of a name, which is added if it is new; {@link #NONE} if the table is full.
+   * Returns the index of a name, which is added if it is new; {@link #NONE} if the name is new and
+   * the table is full.
    */
   int number(String name) {
     byte[] bytes = name.getBytes(StandardCharsets.UTF_8);

@@ -366,7 +366,7 @@ final class ReplayRun {
     if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
       return likely;
     }
-    // An earlier line of the same batch can have the same values, or can have added a column.
+    // An earlier line of the same group can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
     return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
   }

@@ -57,7 +57,7 @@ public final class ReplayText {
       text.append(" in shard %s of %s".formatted(shard.number(), shard.of()));
     }
     if (log.skipped() > 0) {
-      text.append(", %s skipped because of their status".formatted(Words.whole(log.skipped())));
+      text.append(", %s skipped because of the HTTP status".formatted(Words.whole(log.skipped())));
     }
     if (found.mostLateNanos() > 0) {
       text.append(
@@ -65,7 +65,7 @@ public final class ReplayText {
     }
     if (found.late() > 0) {
       text.append(
-          "; %s lines were later than --window allows, and were decided at the time of the line before"
+          "; lines later than --window allows, each decided at the time of the line before it: %s"
               .formatted(Words.whole(found.late())));
     }
     return text.toString();

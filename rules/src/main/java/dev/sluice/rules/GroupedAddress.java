@@ -49,7 +49,8 @@ public final class GroupedAddress {
    * Groups an address in the same way as {@code {ip}} groups a client's address.
    *
    * @param text an address or a range
-   * @return the first 64 bits of an IPv6 address, as an address; any other text unchanged
+   * @return the first 64 bits of an IPv6 address, as an address; for an IPv4 range, its lowest
+   *     address; any other text unchanged
    */
   public static String of(String text) {
     IpAddress address = lowest(text);

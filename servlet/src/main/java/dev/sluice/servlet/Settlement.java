@@ -91,7 +91,10 @@ final class Settlement implements AsyncListener {
     }
   }
 
-  /** Must be called if a request's result is unknown; tokens stay spent if no status was sent. */
+  /**
+   * Must be called if a request's result is unknown. A status that was already sent counts, unless
+   * it can be the container's (400 or 500); without a status that counts, tokens stay spent.
+   */
   void interrupted() {
     int status = response.getStatus();
     if (response.isCommitted() && !mayBeContainers(status)) {

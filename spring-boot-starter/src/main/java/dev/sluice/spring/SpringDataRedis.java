@@ -72,7 +72,7 @@ final class SpringDataRedis {
 
   record Cluster(@DefaultValue List<String> nodes) {}
 
-  /** Servers whose master is unknown: the property {@code masterreplica} of Spring Boot 4.0. */
+  /** Servers whose master is unknown: the property {@code masterreplica}, since Spring Boot 4.0. */
   record MasterReplica(@DefaultValue List<String> nodes) {}
 
   /** The files of a PEM bundle. */

@@ -112,7 +112,8 @@ final class UnknownProperties implements ConfigurationPropertiesBindHandlerAdvis
         return super.onFailure(name, target, context, error);
       }
       if (error instanceof UnboundConfigurationPropertiesException e) {
-        // Spring Boot itself rejects a list whose first element is missing or that has a gap.
+        // Spring Boot rejects a list with a missing first element or a gap before it calls
+        // onFinish().
         if (wrong.stream().noneMatch(name::isAncestorOf)) {
           e.getUnboundProperties()
               .forEach(

@@ -344,8 +344,8 @@ public final class RequestFacts {
   }
 
   /**
-   * Normalizes a name as PHP, qs and ASP.NET do: converts the name to lower case, and drops
-   * brackets and all text after a zero byte.
+   * Normalizes a name as PHP, qs and ASP.NET do: ignores the case, leading spaces and a leading
+   * "[", treats a dot or space as "_", and drops all text from the next bracket or zero byte on.
    */
   private static String mangled(String name) {
     return MANGLED.matcher(name).replaceAll("").replaceAll("[. ]", "_").toLowerCase(Locale.ROOT);

@@ -28,7 +28,7 @@ public final class RetryAdvice {
   private static final int LONGEST_FIELD = 8_192;
   private static final int LONGEST_MOMENT = 40;
   private static final int FIRST_ERROR = 400;
-  // A number of at least 1,000,000,000 is an instant after September 2001: no wait lasts 31 years.
+  // A number of at least 1,000,000,000 is an instant since September 2001: no wait lasts 31 years.
   private static final long LEAST_EPOCH_SECONDS = 1_000_000_000;
   private static final long LEAST_EPOCH_MILLIS = 1_000_000_000_000L;
 

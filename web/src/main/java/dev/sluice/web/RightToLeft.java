@@ -16,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * the first address that is not a trusted proxy.
  */
 
-/** Iterates over the elements of a list header from the last element to the first. */
+/** Iterates over the elements of a list header from the last to the first, as far as needed. */
 final class RightToLeft {
 
   private final List<String> lines;

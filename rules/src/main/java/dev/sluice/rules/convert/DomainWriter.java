@@ -285,8 +285,8 @@ final class DomainWriter {
   }
 
   /**
-   * Whether a descriptor has a quota and no other setting, so that its limit can be written as a
-   * default or an override.
+   * Whether a descriptor has a quota, is not in shadow mode, and neither replaces a limit nor is
+   * replaced, so that its limit can be written as a default or an override.
    */
   private boolean isPlain(Branch branch) {
     Rate rate = branch.rate();
