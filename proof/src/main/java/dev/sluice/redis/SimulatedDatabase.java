@@ -339,7 +339,7 @@ final class SimulatedDatabase {
         }
         boolean isSeen = !seen.isEmpty();
         String key = isSeen ? seen.get(0) : missing.get(0);
-        if (!isFree(key)) {
+        if (mustWait(key, isSeen)) {
           await(key);
           return;
         }
@@ -361,6 +361,17 @@ final class SimulatedDatabase {
       if (late && !decided) {
         commit(Collections.singletonList(null), List.of());
       }
+    }
+
+    /**
+     * Returns whether another transaction delays this call. An INSERT that does nothing on a
+     * conflict waits for another INSERT or UPDATE of the row, but not for a lock of the row.
+     */
+    private boolean mustWait(String key, boolean isSeen) {
+      Transaction holder = holders.get(key);
+      boolean onlyLocked =
+          holder != null && !holder.decided && !holder.inserted.contains(key) && !query.isSpend();
+      return !isFree(key) && (isSeen || !onlyLocked || world.now() < lockedUntil[part(key)]);
     }
 
     private void await(String key) {
