@@ -247,7 +247,11 @@ public final class Denials implements LimiterObserver {
    * spend that a failure rule decides.
    */
   public void decideSeries(Runnable decide) {
-    IN_SERIES.set(!isOff());
+    if (isOff()) {
+      decide.run();
+      return;
+    }
+    IN_SERIES.set(true);
     try {
       decide.run();
     } finally {
