@@ -7,11 +7,11 @@ import static org.awaitility.Awaitility.await;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.testkit.servers.FreePort;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.URLEncoder;
 import java.net.http.HttpClient;
@@ -29,7 +29,7 @@ final class LocalPrometheus implements AutoCloseable {
 
   private final HttpClient client = HttpClient.newHttpClient();
   private final List<HttpServer> targets = new ArrayList<>();
-  private final int port = freePort();
+  private final int port = FreePort.next();
   private final Process process;
 
   LocalPrometheus(Path folder, PrometheusMeterRegistry... registries) throws IOException {
@@ -83,13 +83,6 @@ final class LocalPrometheus implements AutoCloseable {
         });
     server.start();
     return server;
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket()) {
-      socket.bind(loopback());
-      return socket.getLocalPort();
-    }
   }
 
   private static InetSocketAddress loopback() {

@@ -12,6 +12,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -52,6 +53,7 @@ final class BadDaysTest {
     return EmbeddedPostgres.builder()
         .setDataDirectory(data)
         .setCleanDataDirectory(false)
+        .setPort(FreePort.next())
         .setPGStartupWait(Duration.ofMinutes(1)) // both cores may be busy
         .setServerConfig("synchronous_commit", "on");
   }

@@ -9,6 +9,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.testkit.servers.FreePort;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -70,8 +71,8 @@ final class CrashTest {
   @CsvSource({"UNLOGGED, 5", "SYNC, 2"})
   void database_thatIsKilled_isFoundAgain_andHasLostWhatTheDurabilitySays(
       Durability durability, int left) throws IOException, SQLException {
-    EmbeddedPostgres first = start(0);
-    int port = first.getPort();
+    int port = FreePort.next();
+    EmbeddedPostgres first = start(port);
     DataSource source =
         PostgresUrl.dataSource("postgresql://postgres@127.0.0.1:" + port + "/postgres");
     try (Connection connection = source.getConnection();

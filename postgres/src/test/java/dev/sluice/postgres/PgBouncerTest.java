@@ -10,10 +10,9 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -57,10 +56,7 @@ final class PgBouncerTest {
         .isTrue();
     URI database = URI.create(LocalPostgres.newDatabase());
     PostgresStore.create(PostgresUrl.dataSource(database.toString()), Durability.UNLOGGED, null);
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = FreePort.next();
     url = "postgresql://postgres@127.0.0.1:" + port + database.getPath();
     Files.setPosixFilePermissions(folder, PosixFilePermissions.fromString("rwxr-xr-x"));
     Path users = Files.writeString(folder.resolve("users"), "\"postgres\" \"\"\n");

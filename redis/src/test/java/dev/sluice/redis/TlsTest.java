@@ -7,11 +7,10 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -37,9 +36,7 @@ final class TlsTest {
     ours.issue("server", "dns:localhost");
     ours.issue("client", "dns:client");
     others = new Certificates(folder, "others");
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    port = FreePort.next();
     redis =
         LocalRedis.start(
             RedisBinary.bundled(),

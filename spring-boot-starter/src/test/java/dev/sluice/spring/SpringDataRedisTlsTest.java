@@ -4,11 +4,10 @@ package dev.sluice.spring;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -33,10 +32,7 @@ class SpringDataRedisTlsTest {
   @Test
   void bundle_isThatOfSpring_andIsNeeded() throws Exception {
     makeCertificate();
-    int port;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      port = free.getLocalPort();
-    }
+    int port = FreePort.next();
     try (LocalRedis redis =
         LocalRedis.start(
             RedisBinary.bundled(),

@@ -9,6 +9,7 @@ import dev.sluice.proof.Folder;
 import dev.sluice.proof.faults.Load.Stalls;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalPostgres;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
@@ -62,14 +63,14 @@ record PostgresFailover(
         throws IOException, SQLException, InterruptedException {
       Path of = folder.path().resolve("primary");
       Path to = folder.path().resolve("replica");
-      EmbeddedPostgres first = start(of, 0);
+      EmbeddedPostgres first = start(of, FreePort.next());
       PostgresStore.create(source(first), durability, null);
       first.close();
       between = Proxy.before(first.getPort());
       String[] address = between.address().split(":", 2);
       LocalPostgres.copyAsStandby(of, to, address[0], Integer.parseInt(address[1]));
       primary = start(of, first.getPort());
-      replica = start(to, 0);
+      replica = start(to, FreePort.next());
       if (synchronous) {
         Trial.execute(source(primary), "ALTER SYSTEM SET synchronous_standby_names = '*'");
         Trial.execute(source(primary), "SELECT pg_reload_conf()");
@@ -98,14 +99,14 @@ record PostgresFailover(
     }
 
     private static EmbeddedPostgres start(Path data, int port) throws IOException {
-      EmbeddedPostgres.Builder builder =
-          EmbeddedPostgres.builder()
-              .setDataDirectory(data)
-              .setCleanDataDirectory(false)
-              .setPGStartupWait(Duration.ofMinutes(1)) // both processors can be busy
-              .setServerConfig("fsync", "on")
-              .setServerConfig("synchronous_commit", "on");
-      return port == 0 ? builder.start() : builder.setPort(port).start();
+      return EmbeddedPostgres.builder()
+          .setDataDirectory(data)
+          .setCleanDataDirectory(false)
+          .setPort(port)
+          .setPGStartupWait(Duration.ofMinutes(1)) // both processors can be busy
+          .setServerConfig("fsync", "on")
+          .setServerConfig("synchronous_commit", "on")
+          .start();
     }
 
     static DataSource source(EmbeddedPostgres server) {

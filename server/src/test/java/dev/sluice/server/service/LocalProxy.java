@@ -5,11 +5,11 @@ import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.net.HostPort;
+import dev.sluice.testkit.servers.FreePort;
 import java.io.IOException;
 import java.net.ConnectException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -84,10 +84,8 @@ final class LocalProxy implements AutoCloseable {
       UnaryOperator<String> configured,
       Map<String, String> environment)
       throws IOException {
-    InetSocketAddress address;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      address = new InetSocketAddress(InetAddress.getLoopbackAddress(), free.getLocalPort());
-    }
+    InetSocketAddress address =
+        new InetSocketAddress(InetAddress.getLoopbackAddress(), FreePort.next());
     try (Stream<Path> files = Files.list(EXAMPLES.resolve(kind.example()))) {
       for (Path file : files.toList()) {
         Files.writeString(

@@ -13,6 +13,7 @@ import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.service.ServerConfig.Sources;
 import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalBrowser;
 import dev.sluice.testkit.servers.LocalBrowser.Look;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -77,7 +78,7 @@ final class PageTest {
   @BeforeAll
   static void start() {
     redis = LocalRedis.start(RedisBinary.bundled());
-    service = serve(0);
+    service = serve(FreePort.next());
     base = "http://" + HostPort.format(service.addresses().get(0));
     browser = LocalBrowser.start();
   }

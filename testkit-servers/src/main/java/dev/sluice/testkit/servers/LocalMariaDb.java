@@ -4,7 +4,6 @@ package dev.sluice.testkit.servers;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.Socket;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -44,7 +43,7 @@ public final class LocalMariaDb {
     if (port == 0) {
       try {
         folder = install();
-        port = freePort();
+        port = FreePort.next();
       } catch (IOException e) {
         throw new UncheckedIOException(e);
       } catch (InterruptedException e) {
@@ -201,11 +200,5 @@ public final class LocalMariaDb {
     }
     whole.addAll(List.of(command));
     return whole;
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
-    }
   }
 }

@@ -4,8 +4,6 @@ package dev.sluice.testkit.servers;
 import io.zonky.test.db.postgres.embedded.EmbeddedPostgres;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
@@ -135,6 +133,7 @@ public final class LocalPostgres {
         EmbeddedPostgres.builder()
             .setDataDirectory(data)
             .setCleanDataDirectory(false)
+            .setPort(FreePort.next())
             .setPGStartupWait(Duration.ofMinutes(1)); // the processors can be busy with other work
     if (usesDisk) {
       builder.setServerConfig("fsync", "on").setServerConfig("synchronous_commit", "on");
@@ -152,7 +151,7 @@ public final class LocalPostgres {
     Path folder = Files.createTempDirectory("sluice-postgres");
     String data = folder.resolve("data").toString();
     String log = folder.resolve("log").toString();
-    int free = freePort();
+    int free = FreePort.next();
     String options = "%s-h 127.0.0.1 -p %s -k %s".formatted(usesDisk ? "" : "-F ", free, folder);
     String control = bin.resolve("pg_ctl").toString();
     if (isRoot()) {
@@ -225,12 +224,6 @@ public final class LocalPostgres {
       }
     } catch (InterruptedException e) {
       throw new IOException(e);
-    }
-  }
-
-  private static int freePort() throws IOException {
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      return socket.getLocalPort();
     }
   }
 

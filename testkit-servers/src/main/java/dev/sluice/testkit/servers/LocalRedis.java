@@ -4,8 +4,6 @@ package dev.sluice.testkit.servers;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -28,10 +26,6 @@ import org.jspecify.annotations.Nullable;
 public final class LocalRedis implements AutoCloseable {
 
   private static final Duration PATIENCE = Duration.ofSeconds(30);
-  // The bus port of a server in a Cluster is its port plus this offset.
-  private static final int BUS_OFFSET = 10_000;
-  private static final int HIGHEST_PORT = 65_535;
-  private static final int ATTEMPTS = 50;
   private static final String PASSWORD = "--requirepass";
 
   private final Path binary;
@@ -68,7 +62,7 @@ public final class LocalRedis implements AutoCloseable {
     List<String> words = List.of(arguments);
     int at = words.indexOf(PASSWORD);
     String password = at < 0 ? null : words.get(at + 1);
-    LocalRedis redis = new LocalRedis(binary, freePort(), words, password);
+    LocalRedis redis = new LocalRedis(binary, FreePort.next(), words, password);
     redis.startAgain();
     return redis;
   }
@@ -82,7 +76,7 @@ public final class LocalRedis implements AutoCloseable {
    * @return the Sentinel, ready for commands
    */
   static LocalRedis startSentinel(Path binary, @Nullable String password, List<String> settings) {
-    LocalRedis sentinel = new LocalRedis(binary, freePort(), List.of("--sentinel"), password);
+    LocalRedis sentinel = new LocalRedis(binary, FreePort.next(), List.of("--sentinel"), password);
     try {
       List<String> lines = new ArrayList<>(settings);
       if (password != null) {
@@ -96,24 +90,6 @@ public final class LocalRedis implements AutoCloseable {
     }
     sentinel.startAgain();
     return sentinel;
-  }
-
-  /** Returns a free port whose Cluster bus port is free too. */
-  private static int freePort() {
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-        int port = socket.getLocalPort();
-        if (port + BUS_OFFSET <= HIGHEST_PORT) {
-          try (ServerSocket bus =
-              new ServerSocket(port + BUS_OFFSET, 1, InetAddress.getLoopbackAddress())) {
-            return bus.getLocalPort() - BUS_OFFSET;
-          }
-        }
-      } catch (IOException e) {
-        // The port of the Cluster bus is already in use. The next attempt tries another port.
-      }
-    }
-    throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
   }
 
   /** Restarts a {@linkplain #kill killed} server on its previous port, with its previous files. */
