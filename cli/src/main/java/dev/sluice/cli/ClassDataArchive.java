@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.BufferedReader;
 import java.io.ByteArrayOutputStream;
 import java.io.File;
@@ -20,6 +21,8 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
 import java.util.function.Consumer;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -39,6 +42,9 @@ final class ClassDataArchive {
   private static final String ID = "192.0.2.7";
   private static final Pattern LISTENING = Pattern.compile("://127\\.0\\.0\\.1:([0-9]+)");
 
+  /** What a shell returns after SIGINT and SIGTERM: Ctrl-C stops the server and this process. */
+  private static final Set<Integer> STOPPED = Set.of(130, 143);
+
   /** A gRPC frame: not compressed, of length 0. */
   private static final byte[] EMPTY_MESSAGE = new byte[5];
 
@@ -49,29 +55,33 @@ final class ClassDataArchive {
 
   /**
    * Starts the process that makes the archive, if the archive is missing, and does not wait for it.
-   * If the process fails, {@code warnings} receives one line on another thread.
+   * If the process fails, {@code warnings} receives one line on another thread. No line is sent if
+   * the process was stopped by SIGINT or SIGTERM.
+   *
+   * @return completes when the process has ended and its line was sent
    */
-  static void make(Consumer<String> warnings) {
+  @CanIgnoreReturnValue
+  static CompletableFuture<Void> make(Consumer<String> warnings) {
     String maker = System.getProperty(MAKER);
     if (maker == null) {
-      return;
+      return CompletableFuture.completedFuture(null);
     }
     try {
-      var unused =
-          new ProcessBuilder("nice", "-n", "19", maker, "--class-data-archive")
-              .redirectInput(Redirect.from(new File("/dev/null")))
-              .redirectOutput(Redirect.DISCARD)
-              .redirectError(Redirect.DISCARD)
-              .start()
-              .onExit()
-              .thenAccept(
-                  made -> {
-                    if (made.exitValue() != 0) {
-                      warnings.accept(warning(null));
-                    }
-                  });
+      return new ProcessBuilder("nice", "-n", "19", maker, "--class-data-archive")
+          .redirectInput(Redirect.from(new File("/dev/null")))
+          .redirectOutput(Redirect.DISCARD)
+          .redirectError(Redirect.DISCARD)
+          .start()
+          .onExit()
+          .thenAccept(
+              made -> {
+                if (made.exitValue() != 0 && !STOPPED.contains(made.exitValue())) {
+                  warnings.accept(warning(null));
+                }
+              });
     } catch (IOException e) {
       warnings.accept(warning(e));
+      return CompletableFuture.completedFuture(null);
     }
   }
 

@@ -45,6 +45,17 @@ final class ClassDataArchiveTest {
   }
 
   @Test
+  void makerThatCtrlCStops_isNoWarning() throws Exception {
+    Path script = folder.resolve("maker");
+    Files.writeString(script, "#!/bin/sh\nkill -INT $$\n");
+    Files.setPosixFilePermissions(script, PosixFilePermissions.fromString("rwx------"));
+    System.setProperty(ClassDataArchive.MAKER, script.toString());
+    CompletableFuture<String> warned = new CompletableFuture<>();
+    ClassDataArchive.make(warned::complete).get(30, TimeUnit.SECONDS);
+    assertThat(warned).isNotDone();
+  }
+
+  @Test
   void make_withoutALauncherThatAsksForIt_doesNothing() {
     ClassDataArchive.make(
         warning -> {
