@@ -195,11 +195,14 @@ final class PacedCall<Q, A> extends ClientCall<Q, A> {
     @Override
     public void onClose(Status status, Metadata trailers) {
       pacer.learn(uri, Statuses.http(status), name -> CallRequest.values(trailers, name));
-      if (status.getCode() == Status.Code.RESOURCE_EXHAUSTED
-          || status.getCode() == Status.Code.UNAVAILABLE) {
-        pacer.pause(uri, Statuses.wait(status, trailers));
+      try {
+        if (status.getCode() == Status.Code.RESOURCE_EXHAUSTED
+            || status.getCode() == Status.Code.UNAVAILABLE) {
+          pacer.pause(uri, Statuses.wait(status, trailers));
+        }
+      } finally {
+        super.onClose(status, trailers); // otherwise the application would wait for ever
       }
-      super.onClose(status, trailers);
     }
   }
 }

@@ -49,7 +49,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RateLimitServerInterceptor implements ServerInterceptor {
 
-  /** The decision that admitted the current call; absent if no rule matched the call. */
+  /**
+   * The decision that admitted the current call, the strictest if several interceptors decided;
+   * absent if no rule matched the call.
+   */
   public static final Context.Key<Decision> DECISION = Context.key("dev.sluice.grpc.decision");
 
   private static final Context.Key<LongConsumer> COST = Context.key("dev.sluice.grpc.cost");
@@ -113,12 +116,14 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     Decision decision = admission.decision();
     Context context = Context.current();
     if (decision != null) {
+      Decision before = DECISION.get(context); // of an earlier interceptor
+      decision = before == null ? decision : before.stricter(decision);
       context = context.withValue(DECISION, decision);
     }
     if (admission.isEstimated()) {
       context = expectingCost(context, admission);
     }
-    ServerCall<Q, A> admitted = new Admitted<>(call, admission);
+    ServerCall<Q, A> admitted = new Admitted<>(call, admission, decision);
     if (!admission.isConditional()) {
       return Contexts.interceptCall(context, admitted, metadata, next);
     }
@@ -163,27 +168,35 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
   /** Adds rate limit headers and trailers to the response, and ends the admission with the call. */
   private final class Admitted<Q, A> extends SimpleForwardingServerCall<Q, A> {
     private final Admission admission;
+    private final @Nullable Decision decision;
 
-    Admitted(ServerCall<Q, A> call, Admission admission) {
+    Admitted(ServerCall<Q, A> call, Admission admission, @Nullable Decision decision) {
       super(call);
       this.admission = admission;
+      this.decision = decision;
     }
 
     @Override
     public void sendHeaders(Metadata headers) {
-      Decision decision = admission.decision();
       if (decision != null) {
         put(limiter.headers(decision), headers);
       }
       super.sendHeaders(headers);
     }
 
+    /**
+     * Adds the fields that are missing. The last of several interceptors puts its fields first, and
+     * knows the strictest decision.
+     */
     private void put(Map<String, String> fields, Metadata metadata) {
       fields.forEach(
-          (name, value) ->
-              metadata.put(
-                  Metadata.Key.of(name.toLowerCase(Locale.ROOT), Metadata.ASCII_STRING_MARSHALLER),
-                  value));
+          (name, value) -> {
+            Metadata.Key<String> key =
+                Metadata.Key.of(name.toLowerCase(Locale.ROOT), Metadata.ASCII_STRING_MARSHALLER);
+            if (!metadata.containsKey(key)) {
+              metadata.put(key, value);
+            }
+          });
     }
 
     @Override

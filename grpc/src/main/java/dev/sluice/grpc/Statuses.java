@@ -67,16 +67,16 @@ final class Statuses {
 
   /** Returns the wait that a server requests with a {@link RetryInfo}; zero if it requests none. */
   static Duration wait(Status status, Metadata trailers) {
-    com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
-    for (Any detail : details.getDetailsList()) {
-      if (detail.is(RetryInfo.class)) {
-        try {
+    try {
+      com.google.rpc.Status details = StatusProto.fromStatusAndTrailers(status, trailers);
+      for (Any detail : details.getDetailsList()) {
+        if (detail.is(RetryInfo.class)) {
           com.google.protobuf.Duration delay = detail.unpack(RetryInfo.class).getRetryDelay();
           return Duration.ofSeconds(delay.getSeconds(), delay.getNanos());
-        } catch (InvalidProtocolBufferException | ArithmeticException e) {
-          return Duration.ZERO; // malformed trailers of the server are ignored
         }
       }
+    } catch (InvalidProtocolBufferException | IllegalArgumentException | ArithmeticException e) {
+      return Duration.ZERO; // malformed trailers of the server are ignored
     }
     return Duration.ZERO;
   }

@@ -23,7 +23,11 @@ import io.grpc.ClientCall;
 import io.grpc.ClientInterceptors;
 import io.grpc.Context;
 import io.grpc.ManagedChannel;
+import io.grpc.Metadata;
 import io.grpc.MethodDescriptor;
+import io.grpc.ServerCall;
+import io.grpc.ServerCallHandler;
+import io.grpc.ServerInterceptor;
 import io.grpc.Status;
 import io.grpc.StatusRuntimeException;
 import io.grpc.stub.ClientCalls;
@@ -237,6 +241,36 @@ class PacedGrpcTest {
       time.advance(Duration.ofNanos(1));
 
       assertThat(heard(third)).isEqualTo("three");
+    }
+  }
+
+  @Test
+  void call_whoseStatusDetailsCannotBeRead_endsWithItsStatus() throws Exception {
+    byte[] ofAnotherCode =
+        com.google.rpc.Status.newBuilder()
+            .setCode(Status.Code.RESOURCE_EXHAUSTED.value())
+            .build()
+            .toByteArray();
+    BlockingQueue<byte[]> details = new LinkedBlockingQueue<>();
+    ServerInterceptor closing =
+        new ServerInterceptor() {
+          @Override
+          public <Q, A> ServerCall.Listener<Q> interceptCall(
+              ServerCall<Q, A> call, Metadata headers, ServerCallHandler<Q, A> next) {
+            Metadata trailers = new Metadata();
+            trailers.put(
+                Metadata.Key.of("grpc-status-details-bin", Metadata.BINARY_BYTE_MARSHALLER),
+                details.remove());
+            call.close(Status.UNAVAILABLE, trailers);
+            return new ServerCall.Listener<>() {};
+          }
+        };
+    start(Duration.ofSeconds(10), new Echo(closing));
+
+    for (byte[] unreadable : List.of(new byte[] {(byte) 0xff}, ofAnotherCode)) {
+      details.add(unreadable);
+      assertThatThrownBy(() -> heard(say("one"))).hasMessageContaining("UNAVAILABLE");
+      time.advance(TOKEN);
     }
   }
 }

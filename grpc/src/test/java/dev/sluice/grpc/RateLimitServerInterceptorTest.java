@@ -253,6 +253,28 @@ class RateLimitServerInterceptorTest {
     assertThat(trailers.get().get(RATE_LIMIT)).as("only after a settlement").isNull();
   }
 
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void call_ofTwoInterceptors_saysWhatTheStricterLeaves_once(boolean isStricterFirst)
+      throws Exception {
+    start(perKey("/test.Echo/*").build());
+    Rule ofAll = Rule.on("/**").limit("CallsPerKey", VaryBy.constant("all")).cost(2).build();
+    Echo.close(channel);
+    echo.close();
+    try (RequestLimiter other = RequestLimiter.builder(decider).rule(ofAll).build()) {
+      echo =
+          new Echo(
+              RateLimitServerInterceptor.of(isStricterFirst ? other : limiter),
+              RateLimitServerInterceptor.of(isStricterFirst ? limiter : other));
+      channel = echo.channel(MetadataUtils.newCaptureMetadataInterceptor(headers, trailers));
+
+      assertThat(say("one", key("ann"))).isEqualTo("one");
+
+      assertThat(headers.get().getAll(RATE_LIMIT)).containsExactly("\"CallsPerKey\";r=0");
+      assertThat(((Decision) echo.decision()).remaining()).isZero();
+    }
+  }
+
   @Test
   void rule_isForItsMethodsOnly() throws Exception {
     start(perKey("/test.Echo/Chat").build());

@@ -80,7 +80,13 @@ public final class LimiterMetrics implements LimiterObserver {
   private final Map<LimitName, LimitMeters> byLimit = new ConcurrentHashMap<>();
   private final Set<String> timed = ConcurrentHashMap.newKeySet();
   private final Set<String> gauged = ConcurrentHashMap.newKeySet();
-  private final Map<LimitName, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
+
+  /**
+   * The meters of waits by the name of the limit alone: if a reload changes the limit's number, the
+   * registry keeps the existing gauge.
+   */
+  private final Map<String, WaitMeters> waitsByLimit = new ConcurrentHashMap<>();
+
   private final Map<LimitName, SettlementMeters> settlementsByLimit = new ConcurrentHashMap<>();
   private final Map<Act, DistributionSummary> successes;
   private final Map<Act, DistributionSummary> errors;
@@ -153,7 +159,7 @@ public final class LimiterMetrics implements LimiterObserver {
 
   private WaitMeters waitMeters(LimitName name) {
     return waitsByLimit.computeIfAbsent(
-        name, limit -> new WaitMeters(registry, limit, timedAs(limit)));
+        name.name(), limit -> new WaitMeters(registry, name, timedAs(name)));
   }
 
   private LimitMeters meters(LimitName name) {

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver;
+import dev.sluice.LimiterObserver.Ending;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
@@ -231,6 +232,17 @@ class LimiterMetricsTest {
     assertThat(watched.registry.scrape())
         .contains("LoginsPerIPAddress")
         .doesNotContain("SignUpsPerIPAddress");
+  }
+
+  @Test
+  void limitWhoseNumberChanges_keepsItsGaugeOfWaits() {
+    LimitName before = LimitName.builder(1, "Calls").build();
+    watched.metrics.waits(before);
+    watched.metrics.waits(LimitName.builder(2, "Calls").build());
+    assertThat(value("ratelimits_waiting{limit=\"Calls\"}")).isEqualTo("2.0");
+
+    watched.metrics.waited(before, Ending.PASSED, 1);
+    assertThat(value("ratelimits_waiting{limit=\"Calls\"}")).isEqualTo("1.0");
   }
 
   @Test

@@ -13,10 +13,13 @@ import java.lang.System.Logger.Level;
 import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Future;
@@ -36,8 +39,13 @@ import org.jspecify.annotations.Nullable;
  * order of arrival, each at most for its longest wait. The pacer reads the responses ({@link
  * RetryAdvice}). After a response with {@code Retry-After} or with an exhausted quota, the pacer
  * pauses further requests with the same id as the answered request until the time that the response
- * names, but at most for {@linkplain Builder#longestPause the longest pause}. At most 10,000 ids
- * are paused at a time. While 10,000 ids are paused, a pause of another id is ignored and logged.
+ * names, but at most for {@linkplain Builder#longestPause the longest pause}. A request whose turn
+ * comes during a pause loses its turn, and waits for another turn after the pause, behind the
+ * requests that already wait.
+ *
+ * <p>At most 10,000 ids are paused at a time. While 10,000 ids are paused, a pause of another id is
+ * ignored and logged. At most 100,000 requests wait for the end of pauses; further requests fail at
+ * once.
  *
  * <p>Thread-safe; no method blocks.
  */
@@ -45,6 +53,7 @@ public final class Pacer {
 
   private static final Logger LOG = System.getLogger(Pacer.class.getName());
   private static final int MOST_PAUSES = 10_000;
+  private static final int MOST_WAITING = 100_000;
   private static final long LOOK_NANOS = TimeUnit.SECONDS.toNanos(1);
   private static final Duration LONGEST_PAUSE = Duration.ofHours(1);
 
@@ -54,6 +63,11 @@ public final class Pacer {
   private final TimeSource time;
   private final long longestPauseNanos;
   private final Map<String, Long> pausedUntilNanos = new ConcurrentHashMap<>();
+
+  /** The requests of each id that wait for the end of a pause, in order of arrival. */
+  private final Map<String, Set<Admission>> waiting = new HashMap<>(); // guarded by itself
+
+  private int waitingCount; // guarded by waiting
   private final AtomicLong nextLookNanos = new AtomicLong();
   private final LogPace failures;
   private final LogPace leftOut;
@@ -90,7 +104,8 @@ public final class Pacer {
    *
    * @param uri the URI of the request
    * @return a future that completes when the request can be sent, and fails at once with a {@link
-   *     RefusedRequestException} if the wait would be too long; cancel the future to stop waiting
+   *     RefusedRequestException} if the wait would be too long or too many requests wait; cancel
+   *     the future to stop waiting
    * @throws IllegalArgumentException if the URI has no host, or if the {@linkplain Builder#id id}
    *     is null; exceptions of the id function are thrown too
    */
@@ -199,15 +214,57 @@ public final class Pacer {
     }
   }
 
+  /** Lets a request wait for the end of a pause; returns false if too many requests wait. */
+  private boolean queue(Admission request, long untilNanos) {
+    boolean isFirst;
+    synchronized (waiting) {
+      if (waitingCount == MOST_WAITING) {
+        return false;
+      }
+      isFirst = !waiting.containsKey(request.id);
+      waitingCount++;
+      waiting.computeIfAbsent(request.id, id -> new LinkedHashSet<>()).add(request);
+    }
+    if (isFirst) {
+      // One alarm for all requests of the id: several alarms would ring in any order.
+      time.alarm(untilNanos, () -> release(request.id));
+    }
+    return true;
+  }
+
+  private void release(String paused) {
+    Set<Admission> released;
+    synchronized (waiting) {
+      released = Objects.requireNonNull(waiting.remove(paused));
+      waitingCount -= released.size();
+    }
+    for (Admission request : released) {
+      try {
+        request.proceed(); // waits again if the pause has become longer
+      } catch (Throwable e) {
+        request.fail(e); // the requests behind must not wait for ever
+      }
+    }
+  }
+
+  /** Removes a request that stops waiting; the alarm of its id removes an empty set. */
+  private void leave(Admission request) {
+    synchronized (waiting) {
+      Set<Admission> queue = waiting.get(request.id);
+      if (queue != null && queue.remove(request)) {
+        waitingCount--;
+      }
+    }
+  }
+
   /** One request before it is sent. */
   private final class Admission {
     private final String id;
     private final Duration maxWait;
     private final long deadlineNanos;
     private final CompletableFuture<Void> result = new CompletableFuture<>();
-    private int step; // guarded by this
-    // Guarded by this; the future for which the current step waits.
-    private @Nullable Future<?> waiting;
+    private volatile @Nullable Future<?> turn; // the turn for which the request waits or waited
+    private volatile boolean hasPaused; // whether the request has waited for a pause
 
     Admission(String id, Duration maxWait) {
       this.id = id;
@@ -225,10 +282,10 @@ public final class Pacer {
     }
 
     private void giveUp() {
-      Future<?> last;
-      synchronized (this) {
-        last = waiting;
+      if (hasPaused) {
+        leave(this);
       }
+      Future<?> last = turn;
       if (last != null) {
         last.cancel(false);
       }
@@ -242,41 +299,36 @@ public final class Pacer {
       if (result.isDone()) {
         return;
       }
-      int at;
-      synchronized (this) {
-        at = ++step;
-      }
       long nowNanos = time.nanos();
       long untilNanos = pausedUntilNanos.getOrDefault(id, 0L);
       if (untilNanos <= nowNanos) {
-        CompletableFuture<Decision> turn =
+        CompletableFuture<Decision> next =
             limit
                 .async()
                 .acquire(id, Duration.ofNanos(Math.max(deadlineNanos - nowNanos, 0)))
                 .toCompletableFuture();
-        waitFor(turn, at);
-        Stages.onEnd(turn, this::come);
+        turn = next;
+        Stages.onEnd(next, this::come);
       } else if (untilNanos > deadlineNanos) {
         refuse(Duration.ofNanos(untilNanos - nowNanos));
       } else {
-        waitFor(time.alarm(untilNanos, this::proceed), at);
-      }
-    }
-
-    private void waitFor(Future<?> next, int at) {
-      synchronized (this) {
-        if (at == step) { // otherwise a later step has begun, which waits for another future
-          waiting = next;
+        hasPaused = true;
+        if (!queue(this, untilNanos)) {
+          fail(
+              new RefusedRequestException(
+                  "%s requests wait for the end of pauses, which is the maximum"
+                      .formatted(MOST_WAITING),
+                  Duration.ofNanos(untilNanos - nowNanos)));
         }
       }
-      if (result.isDone()) {
-        next.cancel(false);
+      if (result.isDone()) { // the request was cancelled in the meantime
+        giveUp();
       }
     }
 
     private void come(@Nullable Decision decision, @Nullable Throwable failure) {
       if (decision == null) {
-        result.completeExceptionally(
+        fail(
             failure == null
                 ? new IllegalStateException("the limiter returned neither a decision nor a failure")
                 : Stages.cause(failure));
@@ -285,12 +337,32 @@ public final class Pacer {
       } else if (pausedUntilNanos.getOrDefault(id, 0L) > time.nanos()) {
         proceed();
       } else {
-        result.complete(null);
+        end(() -> result.complete(null));
       }
     }
 
     private void refuse(Duration wait) {
-      result.completeExceptionally(new RefusedRequestException(id, wait, maxWait));
+      fail(
+          new RefusedRequestException(
+              "requests to %s must wait for %s, which is longer than the longest wait (%s)"
+                  .formatted(id, wait, maxWait),
+              wait));
+    }
+
+    private void fail(Throwable failure) {
+      end(() -> result.completeExceptionally(failure));
+    }
+
+    /**
+     * Ends the wait, which runs code of the application. The code can block its thread, so each
+     * request that {@link #release} admits or refuses ends on another thread.
+     */
+    private void end(Runnable end) {
+      if (hasPaused) {
+        time.alarm(time.nanos(), end);
+      } else {
+        end.run();
+      }
     }
   }
 

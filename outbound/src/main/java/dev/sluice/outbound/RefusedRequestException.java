@@ -4,17 +4,18 @@ package dev.sluice.outbound;
 import java.io.IOException;
 import java.time.Duration;
 
-/** Thrown if the wait of a request would be too long. The request was not sent. */
+/**
+ * Thrown if the wait of a request would be too long, or if too many requests wait already. The
+ * request was not sent.
+ */
 public final class RefusedRequestException extends IOException {
 
   private static final long serialVersionUID = 1;
 
   private final Duration retryIn;
 
-  RefusedRequestException(String id, Duration retryIn, Duration maxWait) {
-    super(
-        "requests to %s must wait for %s, which is longer than the longest wait (%s)"
-            .formatted(id, retryIn, maxWait));
+  RefusedRequestException(String message, Duration retryIn) {
+    super(message);
     this.retryIn = retryIn;
   }
 

@@ -6,14 +6,20 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
 import dev.sluice.gcra.Quota;
+import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
+import java.util.ArrayDeque;
+import java.util.Deque;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Future;
+import java.util.stream.Stream;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -164,5 +170,82 @@ class PacerTest {
 
     assertThat(pacer.admit(partner(0))).isCompletedExceptionally();
     assertThat(pacer.admit(partner(1))).isCompleted();
+  }
+
+  /** Alarms of the same instant ring in any order, here the last one first. */
+  @Test
+  void requests_thatWaitForAPause_takeTheirTurnsInOrderOfArrival() {
+    Deque<Alarm> alarms = new ArrayDeque<>();
+    TimeSource lastFirst =
+        new TimeSource() {
+          @Override
+          public long nanos() {
+            return time.nanos();
+          }
+
+          @Override
+          public Future<?> alarm(long atNanos, Runnable task) {
+            alarms.push(new Alarm(atNanos, task));
+            return new CompletableFuture<>();
+          }
+        };
+    Limit perSecond = Limit.of(Quota.burst(1).refill(1, Duration.ofSeconds(1)), time);
+    Pacer ordered = Pacer.builder(perSecond, HOUR).time(lastFirst).build();
+    ordered.pause(PARTNER, Duration.ofSeconds(1));
+    List<CompletableFuture<Void>> requests =
+        Stream.generate(() -> ordered.admit(PARTNER)).limit(4).toList();
+    assertThat(requests.get(1).cancel(false)).isTrue();
+    for (int i = 0; i < 2; i++) {
+      ordered.pause(PARTNER, Duration.ofSeconds(2));
+      time.advance(Duration.ofSeconds(1));
+      ring(alarms);
+      assertThat(requests.get(0)).as("the pause has become longer").isNotDone();
+    }
+    time.advance(Duration.ofSeconds(1));
+    ring(alarms);
+
+    assertThat(requests.get(0)).isCompleted();
+    assertThat(requests.get(2)).isNotDone();
+    time.advance(Duration.ofSeconds(1));
+    ring(alarms);
+    assertThat(requests.get(2)).isCompleted();
+    assertThat(requests.get(3)).isNotDone();
+  }
+
+  private record Alarm(long atNanos, Runnable task) {}
+
+  private void ring(Deque<Alarm> alarms) {
+    Optional<Alarm> due = due(alarms);
+    while (due.isPresent()) {
+      alarms.remove(due.get());
+      due.get().task.run();
+      due = due(alarms);
+    }
+  }
+
+  private Optional<Alarm> due(Deque<Alarm> alarms) {
+    return alarms.stream().filter(alarm -> alarm.atNanos <= time.nanos()).findFirst();
+  }
+
+  @Test
+  void admit_whileTooManyRequestsWaitForAPause_isRefused_untilOneLeaves() {
+    Limit fast = Limit.of(Quota.per(1_000_000, HOUR), time);
+    Pacer patient = Pacer.builder(fast, HOUR).time(time).build();
+    patient.pause(PARTNER, Duration.ofSeconds(1));
+    List<CompletableFuture<Void>> waiting =
+        Stream.generate(() -> patient.admit(PARTNER)).limit(100_000).toList();
+
+    assertThat(patient.admit(PARTNER))
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withCauseInstanceOf(RefusedRequestException.class)
+        .withMessageContaining("100000 requests wait for the end of pauses");
+    assertThat(waiting.get(0).cancel(false)).isTrue();
+    assertThat(patient.admit(PARTNER)).isNotDone();
+
+    time.advance(Duration.ofSeconds(1));
+    assertThat(waiting.get(1)).isCompleted();
+    patient.pause(PARTNER, Duration.ofSeconds(1));
+    assertThat(patient.admit(PARTNER)).as("nobody waits for a pause now").isNotDone();
   }
 }

@@ -9,6 +9,7 @@ import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.ReloadListener;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
@@ -30,7 +31,7 @@ final class LimitReload implements AutoCloseable {
     this.watcher = watcher;
   }
 
-  /** Counts successful and failed reloads. */
+  /** Counts successful and failed loads of the files, and of the overrides among them. */
   interface Meters {
 
     void loaded(Instant at);
@@ -38,10 +39,21 @@ final class LimitReload implements AutoCloseable {
     void failed(int mistakes);
 
     void broke();
+
+    void overridesLoaded(Instant at);
+
+    void overridesFailed(int mistakes);
   }
 
+  /**
+   * Starts to watch the files, unless the interval is zero.
+   *
+   * @param overrides the file of overrides, which has separate metrics; null if there is no such
+   *     file
+   */
   static LimitReload start(
       @Nullable LimitFiles files,
+      @Nullable Path overrides,
       @Nullable CurrentLimits limits,
       Duration interval,
       @Nullable Meters meters) {
@@ -50,10 +62,15 @@ final class LimitReload implements AutoCloseable {
           List.of("sluice.files.reload: found %s, expected 0 to 292 years".formatted(interval)),
           "Write the interval for checking the files, such as 10s, or 0 to read them once.");
     }
-    return new LimitReload(
-        files == null || limits == null || interval.isZero()
-            ? null
-            : files.watch(limits, interval, new Listener(meters)));
+    if (files == null || limits == null) {
+      return new LimitReload(null);
+    }
+    Listener listener = new Listener(overrides, meters);
+    if (interval.isZero()) {
+      listener.countLoad(Instant.now()); // the files were read when the limits were created
+      return new LimitReload(null);
+    }
+    return new LimitReload(files.watch(limits, interval, listener));
   }
 
   @Override
@@ -63,15 +80,23 @@ final class LimitReload implements AutoCloseable {
     }
   }
 
-  private record Listener(@Nullable Meters meters) implements ReloadListener {
+  private record Listener(@Nullable Path overrides, @Nullable Meters meters)
+      implements ReloadListener {
+
+    void countLoad(Instant at) {
+      if (meters != null) {
+        meters.loaded(at);
+        if (overrides != null) {
+          meters.overridesLoaded(at);
+        }
+      }
+    }
 
     @Override
     public void loaded(Instant at, Limits limits, List<Problem> warnings) {
       warnings.forEach(warning -> LOG.log(Level.WARNING, "{0}", warning));
       LOG.log(Level.INFO, "limits loaded: {0} configured", limits.configured().size());
-      if (meters != null) {
-        meters.loaded(at);
-      }
+      countLoad(at);
     }
 
     @Override
@@ -84,6 +109,9 @@ final class LimitReload implements AutoCloseable {
                   problem));
       if (meters != null) {
         meters.failed(problems.size());
+        String file = String.valueOf(overrides);
+        meters.overridesFailed(
+            (int) problems.stream().filter(problem -> problem.file().equals(file)).count());
       }
     }
 

@@ -18,6 +18,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.bind.Binder;
@@ -33,6 +34,7 @@ final class LimitSource {
   private final SluiceProperties properties;
   private final ResourceLoader resources;
   private final Environment environment;
+  private final Map<String, Path> copies = new ConcurrentHashMap<>();
 
   LimitSource(SluiceProperties properties, ResourceLoader resources, Environment environment) {
     this.properties = properties;
@@ -122,6 +124,12 @@ final class LimitSource {
     return builder.build();
   }
 
+  /** Returns the file of overrides; null if there is no such file. */
+  @Nullable Path overridesFile() {
+    String location = properties.files().overrides();
+    return location == null ? null : path(location);
+  }
+
   private Path path(String location) {
     if (!location.startsWith("classpath:") && !location.startsWith("file:")) {
       return Path.of(location);
@@ -130,21 +138,23 @@ final class LimitSource {
     try {
       return resource.isFile() || !resource.exists()
           ? Path.of(resource.isFile() ? resource.getFile().getPath() : location)
-          : copy(resource);
+          : copies.computeIfAbsent(location, copied -> copy(resource));
     } catch (IOException e) {
       throw new UncheckedIOException("cannot read " + location, e);
     }
   }
 
   /** Copies a resource from a jar to a file. A resource in a jar cannot change. */
-  private static Path copy(Resource resource) throws IOException {
-    Path folder = Files.createTempDirectory("sluice-");
-    Path file = folder.resolve(Objects.requireNonNullElse(resource.getFilename(), "limits.yml"));
+  private static Path copy(Resource resource) {
     try (InputStream in = resource.getInputStream()) {
+      Path folder = Files.createTempDirectory("sluice-");
+      Path file = folder.resolve(Objects.requireNonNullElse(resource.getFilename(), "limits.yml"));
       Files.copy(in, file);
+      folder.toFile().deleteOnExit();
+      file.toFile().deleteOnExit();
+      return file;
+    } catch (IOException e) {
+      throw new UncheckedIOException("cannot read " + resource.getDescription(), e);
     }
-    folder.toFile().deleteOnExit();
-    file.toFile().deleteOnExit();
-    return file;
   }
 }

@@ -77,7 +77,7 @@ final class Mistakes {
     findInStore();
     result(
         () -> {
-          LimitReload.start(null, null, properties.files().reload(), null).close();
+          LimitReload.start(null, null, null, properties.files().reload(), null).close();
           return null;
         });
     LimitSource source = result(this::source);

@@ -17,7 +17,6 @@ import dev.sluice.redis.RedisStoreBuilder;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
-import dev.sluice.yaml.LimitFiles;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.sql.Connection;
@@ -177,9 +176,12 @@ class SluiceAutoConfiguration {
       ObjectProvider<CurrentLimits> limits,
       ObjectProvider<LimitReload.Meters> meters) {
     LimitSource configured = source.getIfAvailable();
-    LimitFiles files = configured == null ? null : configured.files();
     return LimitReload.start(
-        files, limits.getIfAvailable(), properties.files().reload(), meters.getIfAvailable());
+        configured == null ? null : configured.files(),
+        configured == null ? null : configured.overridesFile(),
+        limits.getIfAvailable(),
+        properties.files().reload(),
+        meters.getIfAvailable());
   }
 
   /** Returns the kind of a store, which is the last part of its module's name. */

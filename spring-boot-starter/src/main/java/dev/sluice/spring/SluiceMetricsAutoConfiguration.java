@@ -54,6 +54,16 @@ class SluiceMetricsAutoConfiguration {
       public void broke() {
         metrics.filesBroke();
       }
+
+      @Override
+      public void overridesLoaded(Instant at) {
+        metrics.overridesLoaded(at);
+      }
+
+      @Override
+      public void overridesFailed(int mistakes) {
+        metrics.overridesFailed(mistakes);
+      }
     };
   }
 

@@ -932,6 +932,45 @@ class SluiceAutoConfigurationTest {
         .run(context -> assertThat(context).doesNotHaveBean(LimiterMetrics.class));
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"10ms", "0"})
+  void metrics_sayWhenFilesAndOverridesWereLoaded_andTheirMistakes(String reload)
+      throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Path overrides = folder.resolve("overrides.yml");
+    Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 3, period: 1m}\n");
+    Files.writeString(
+        overrides, "- LoginsPerIPAddress: {burst: 9, count: 9, period: 1m, ids: [192.0.2.1]}\n");
+    application
+        .withPropertyValues(
+            "sluice.files.limits=" + limits,
+            "sluice.files.overrides=" + overrides,
+            "sluice.files.reload=" + reload)
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .run(
+            context -> {
+              MeterRegistry registry = context.getBean(MeterRegistry.class);
+              assertThat(gauge(registry, "ratelimits.limit.files.timestamp.seconds")).isFinite();
+              assertThat(gauge(registry, "ratelimits.overrides.timestamp.seconds")).isFinite();
+              if (!reload.equals("0")) {
+                Files.writeString(overrides, "- LoginsPerIPAddress: 1\n");
+                await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() -> gauge(registry, "ratelimits.overrides.errors") == 1);
+                Files.writeString(overrides, "[]\n");
+                Files.writeString(limits, "LoginsPerIPAddress: 1\n");
+                await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() -> gauge(registry, "ratelimits.overrides.errors") == 0);
+                assertThat(gauge(registry, "ratelimits.limit.files.errors")).isEqualTo(1);
+              }
+            });
+  }
+
+  private static double gauge(MeterRegistry registry, String name) {
+    return registry.get(name).gauge().value();
+  }
+
   @Test
   void rulesInProperties_makeTheFilter_ofEitherStack() {
     new WebApplicationContextRunner()

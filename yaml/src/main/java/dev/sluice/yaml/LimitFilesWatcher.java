@@ -34,9 +34,9 @@ import org.jspecify.annotations.Nullable;
  * If a token file has a mistake, the tokens that were removed from it are still revoked
  * (CompanionFile.reduced), after three polls with the same content.
  *
- * A valid load without any default, or without any override, is rejected if the current limits have
- * some: a generator whose source failed writes an empty list, and without limits every request
- * is admitted. A load that lacks a required limit (Requirement) is rejected as well.
+ * A valid load without any default is rejected if the current limits have some: a generator whose
+ * source failed writes an empty list, and without limits every request is admitted. A load that
+ * lacks a required limit (Requirement) is rejected as well.
  *
  * A rollback ends only when changed files are applied. The rollback continues if files become
  * unreadable or get mistakes, and then have the same content as at the rollback.
@@ -78,6 +78,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private int looks;
   private @Nullable Rollback rollback; // null while the files are in force
   private int changes; // the number of consecutive polls with new content
+  private boolean isRestless; // whether the listener was told last that the files keep changing
   private volatile boolean closed;
 
   private LimitFilesWatcher(
@@ -211,9 +212,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     pending = seen;
     changes = isSame ? 0 : changes + 1;
     if (changes == CHANGES_THAT_ARE_A_MISTAKE) {
+      isRestless = true;
       tell(() -> listener.failed(clock.instant(), List.of(restless(snapshot))));
     }
-    if (seen.equals(settled) || looks < LOOKS) {
+    if ((seen.equals(settled) && !isRestless) || looks < LOOKS) {
       return;
     }
     if (rollback != null && rollback.isOver(snapshot)) {
@@ -221,6 +223,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
     } else {
       act(snapshot, seen, looks);
     }
+  }
+
+  private void settle(String fingerprint) {
+    settled = fingerprint;
+    isRestless = false;
   }
 
   private static Problem restless(Snapshot snapshot) {
@@ -295,7 +302,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       return Verdict.REFUSED;
     }
     applied = snapshot;
-    settled = fingerprint;
+    settle(fingerprint);
     rollback = null;
     warnings.addAll(outcome.problems());
     Instant at = clock.instant();
@@ -362,8 +369,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /** Keeps a rollback in force, because the files have the same content as at the rollback. */
   private void keep(Rollback kept, Snapshot snapshot) {
-    if (!snapshot.fingerprint().equals(settled)) { // the files had other content at the last poll
-      settled = snapshot.fingerprint();
+    // Does nothing if the listener was told so last.
+    if (isRestless || !snapshot.fingerprint().equals(settled)) {
+      settle(snapshot.fingerprint());
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));
       tell(() -> listener.putBack(at, kept.limits, kept.hash));
@@ -408,7 +416,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
   }
 
   private Verdict refused(Snapshot snapshot, String fingerprint, List<Problem> problems) {
-    settled = fingerprint;
+    settle(fingerprint);
     if (!closed) { // after close(), an aborted read is not a failure
       Instant at = clock.instant();
       tell(() -> listener.offered(at, snapshot.hash()));

@@ -6,7 +6,9 @@ import dev.sluice.internal.text.Suggestion;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
+import java.util.EnumMap;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.IntFunction;
 import java.util.regex.Pattern;
@@ -27,7 +29,10 @@ import org.jspecify.annotations.Nullable;
  */
 public final class Problems {
 
-  /** The largest number of problems that are kept if a file is completely wrong. */
+  /**
+   * The largest number of mistakes that are kept if a file is completely wrong, and the largest
+   * number of warnings.
+   */
   static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
@@ -41,6 +46,7 @@ public final class Problems {
   private final String file;
   private final @Nullable IntFunction<String> places;
   private final List<Told> found = new ArrayList<>();
+  private final Map<Severity, Integer> counts = new EnumMap<>(Severity.class);
   private boolean mistaken;
   private boolean recognized;
 
@@ -253,15 +259,15 @@ public final class Problems {
 
   private void add(
       int line, int column, Severity severity, String text, @Nullable String withoutText) {
-    if (found.size() < MOST) {
+    int count = counts.merge(severity, 1, Integer::sum);
+    if (count <= MOST) {
       found.add(
           new Told(
               problem(line, column, severity, text),
               withoutText == null ? null : problem(line, column, severity, withoutText)));
-    } else if (found.size() == MOST) {
+    } else if (count == MOST + 1) {
       String more = "found more problems, which are not listed";
-      found.add(new Told(problem(line, column, Severity.MISTAKE, more), null));
-      mistaken = true;
+      found.add(new Told(problem(line, column, severity, more), null));
     }
   }
 

@@ -122,6 +122,38 @@ class LimitFilesWatcherTest {
   }
 
   @Test
+  void poll_ofAFileThatRestsAsItWasApplied_endsTheMistake() {
+    for (int i = 2; i < 12; i++) {
+      TestFiles.write(defaults, defaults(i));
+      poll(1);
+    }
+    assertThat(events.take()).singleElement().asString().startsWith("failed ");
+    TestFiles.write(defaults, defaults(1));
+    poll(5);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+    assertThat(defaultBurst()).isEqualTo(1);
+  }
+
+  /** A rollback ends only when changed files are applied. */
+  @Test
+  void poll_ofAFileThatRestsAsItWasPutBack_endsTheMistake_andNotTheRollback() {
+    Limits first = current.get();
+    TestFiles.write(defaults, defaults(2));
+    poll(2);
+    watcher.putBack(first, "000000000001");
+    var unused = events.take();
+    for (int i = 3; i < 13; i++) {
+      TestFiles.write(defaults, defaults(i));
+      poll(1);
+    }
+    assertThat(events.take()).singleElement().asString().startsWith("failed ");
+    TestFiles.write(defaults, defaults(2));
+    poll(5);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
+    assertThat(current.get()).isSameAs(first);
+  }
+
+  @Test
   void poll_ofABadFile_keepsAllLimitsAndSaysSoOnce() {
     Limits before = current.get();
     TestFiles.write(overrides, overrides(2));

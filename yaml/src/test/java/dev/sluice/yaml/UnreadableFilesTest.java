@@ -7,6 +7,7 @@ import static java.nio.charset.StandardCharsets.UTF_16LE;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.limit.Limits;
 import java.io.IOException;
 import java.io.RandomAccessFile;
 import java.lang.management.ManagementFactory;
@@ -140,6 +141,35 @@ class UnreadableFilesTest {
     List<String> lines = lint("NewOrdersPerAccount: 1\n".repeat(20_000).getBytes(UTF_8));
     assertThat(lines).hasSize(Problems.MOST + 1);
     assertThat(lines.get(Problems.MOST)).endsWith("found more problems, which are not listed");
+  }
+
+  @Test
+  void load_ofWarningsWithoutEnd_isNotRefused_andNoMistakeIsAmongThem() throws IOException {
+    Path defaults = Files.writeString(folder.resolve("defaults.yml"), GOOD);
+    StringBuilder text = new StringBuilder();
+    for (int id = 1; id <= Problems.MOST + 2; id++) { // each equals the default
+      text.append("- NewOrdersPerAccount: {burst: 300, count: 300, period: 180m, ids: [")
+          .append(id)
+          .append("]}\n");
+    }
+    Path overrides = Files.writeString(folder.resolve("overrides.yml"), text);
+    LimitFiles files = TestFiles.builder().defaults(defaults).overrides(overrides).build();
+
+    Limits limits = files.load();
+    assertThat(
+            limits.catalogue().names().stream().mapToInt(n -> limits.overridesOf(n).size()).sum())
+        .isEqualTo(Problems.MOST + 2);
+    List<Problem> warnings = files.lint();
+    assertThat(warnings)
+        .hasSize(Problems.MOST + 1)
+        .allMatch(problem -> problem.severity() == Severity.WARNING);
+
+    Files.writeString(overrides, text + "- NewOrdersPerAccount: 1\n");
+    assertThat(files.lint())
+        .filteredOn(problem -> problem.severity() == Severity.MISTAKE)
+        .singleElement()
+        .asString()
+        .contains("found 1, expected");
   }
 
   @Test
