@@ -34,7 +34,8 @@ import org.slf4j.LoggerFactory;
  * <p>A single thread writes the file, so {@link #add} never waits for a disk. Each write opens the
  * file again, so logrotate may rename it at any time, without a signal. Lines that cannot be
  * written are lost and counted. The first failed write is logged, and then nothing until a write
- * succeeds. Thread-safe.
+ * succeeds. A failed write can leave a part of a line in the file, so the next write begins with a
+ * line feed. Thread-safe.
  */
 public final class JsonLines implements AutoCloseable {
 
@@ -58,6 +59,7 @@ public final class JsonLines implements AutoCloseable {
   private final Thread thread;
   private final AtomicBoolean full = new AtomicBoolean();
   private boolean failing; // used only by the writer thread
+  private boolean isCut; // whether the file can end within a line; used only by the writer thread
 
   private JsonLines(Target target, String name, LogKind kind, MeterRegistry meters) {
     this.target = target;
@@ -234,12 +236,17 @@ public final class JsonLines implements AutoCloseable {
   private void write(List<byte[]> batch) {
     try (OutputStream out = target.open()) {
       ByteArrayOutputStream all = new ByteArrayOutputStream();
+      if (isCut) {
+        all.write('\n');
+      }
       batch.forEach(all::writeBytes);
+      isCut = true;
       out.write(all.toByteArray());
     } catch (Throwable e) { // an Error must not end the only writer
       failed(batch.size(), e);
       return;
     }
+    isCut = false;
     written.increment(batch.size());
     if (full.getAndSet(false) || failing) {
       log.info("{} is written again", name);

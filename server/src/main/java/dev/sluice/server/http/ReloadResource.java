@@ -36,10 +36,10 @@ import dev.sluice.yaml.Problem;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashMap;
-import java.util.IdentityHashMap;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -275,7 +275,7 @@ class ReloadResource extends Resource {
       }
     }
 
-    private record Counts(int looked, int now, int then, List<String> fresh) {}
+    private record Counts(int looked, int now, int then, Set<String> fresh) {}
 
     /** Counts the ids that the old and the new limits deny, for at most a few seconds. */
     private Counts count(List<Compared> all) {
@@ -283,18 +283,17 @@ class ReloadResource extends Resource {
       int looked = 0;
       int now = 0;
       int then = 0;
-      List<String> fresh = new ArrayList<>();
+      Set<String> fresh = new LinkedHashSet<>();
       while (looked < all.size() && System.nanoTime() - startNanos < LONGEST_NANOS) {
         List<Compared> step = all.subList(looked, Math.min(all.size(), looked + STEP));
-        Set<Transaction> deniedNow = denied(step.stream().map(Compared::now));
-        Set<Transaction> deniedThen = denied(step.stream().map(Compared::then));
-        now += deniedNow.size();
-        then += deniedThen.size();
+        Set<String> deniedNow = denied(step.stream().map(Compared::now));
+        Set<String> deniedThen = denied(step.stream().map(Compared::then));
         for (Compared one : step) {
-          if (one.then != null
-              && deniedThen.contains(one.then)
-              && !(one.now != null && deniedNow.contains(one.now))
-              && fresh.size() <= MOST_NAMED) {
+          boolean isDeniedNow = one.now != null && deniedNow.contains(one.now.bucketKey());
+          boolean isDeniedThen = one.then != null && deniedThen.contains(one.then.bucketKey());
+          now += isDeniedNow ? 1 : 0;
+          then += isDeniedThen ? 1 : 0;
+          if (isDeniedThen && !isDeniedNow && fresh.size() <= MOST_NAMED) {
             fresh.add(
                 fresh.size() == MOST_NAMED
                     ? "…"
@@ -306,9 +305,12 @@ class ReloadResource extends Resource {
       return new Counts(looked, now, then, fresh);
     }
 
-    private Set<Transaction> denied(Stream<@Nullable Transaction> step) {
-      List<Transaction> limited = step.filter(Objects::nonNull).toList();
-      Set<Transaction> denied = Collections.newSetFromMap(new IdentityHashMap<>());
+    /** Returns the keys of the denied buckets. Under a new id format, two ids can be one bucket. */
+    private Set<String> denied(Stream<@Nullable Transaction> step) {
+      Map<String, Transaction> byBucket = new LinkedHashMap<>();
+      step.filter(Objects::nonNull).forEach(one -> byBucket.putIfAbsent(one.bucketKey(), one));
+      List<Transaction> limited = List.copyOf(byBucket.values());
+      Set<String> denied = new HashSet<>();
       if (!limited.isEmpty()) {
         List<Decision> parts = limiter.async().check(limited).toCompletableFuture().join().parts();
         if (parts.stream().anyMatch(Decision::degraded)) { // a failure rule decided, not the store
@@ -316,7 +318,7 @@ class ReloadResource extends Resource {
         }
         for (int i = 0; i < limited.size(); i++) {
           if (parts.get(i).denied()) {
-            denied.add(limited.get(i));
+            denied.add(limited.get(i).bucketKey());
           }
         }
       }

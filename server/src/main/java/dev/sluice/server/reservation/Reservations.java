@@ -510,7 +510,7 @@ public final class Reservations implements AutoCloseable {
           Reason.UNKNOWN,
           "the reservation token was not signed with this server's key; give all servers of a fleet the same --token-key-file");
     }
-    token.parts().forEach(part -> access.accept(part.limit()));
+    token.parts().forEach(part -> access.accept(part.name()));
     if (token.expiresMillis() <= nowMillis()) {
       return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
     }

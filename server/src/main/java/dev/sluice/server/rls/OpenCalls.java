@@ -22,29 +22,35 @@ import org.jspecify.annotations.Nullable;
 /** The token reservations of requests that are in progress at proxies. */
 public final class OpenCalls {
 
-  // The largest number of reservations; a new reservation beyond it evicts the oldest.
-  private static final int MOST = 100_000;
+  // The reservations take at most the heap divided by this number; more evict the oldest.
+  private static final int HEAP_PER_RESERVATIONS = 32;
+
+  // The heap of a reservation without its texts. Measured on a 64-bit JVM with compressed
+  // references: at most 600 bytes with one quota, 880 with two, and 1,311 with four.
+  private static final int BYTES = 300;
+  private static final int BYTES_A_QUOTA = 300;
 
   // The largest total length of a domain and a request id, in characters.
   private static final int LONGEST_KEY = 256;
   private static final int LOOKED_AT = 2; // more than one, so that expired requests become fewer
 
   private final TimeSource time;
-  private final int most;
+  private final long mostBytes;
   private final Counter evicted;
   private final Map<CallKey, OpenCall> open = new LinkedHashMap<>(); // guarded by itself
   private final TreeSet<OpenCall> byEnd = // guarded by open
       new TreeSet<>(
           Comparator.comparingLong(OpenCall::endNanos).thenComparingLong(OpenCall::number));
   private long added; // guarded by open
+  private long bytes; // guarded by open
 
   public OpenCalls(MeterRegistry meters) {
-    this(TimeSource.system(), MOST, meters);
+    this(TimeSource.system(), Runtime.getRuntime().maxMemory() / HEAP_PER_RESERVATIONS, meters);
   }
 
-  OpenCalls(TimeSource time, int most, MeterRegistry meters) {
+  OpenCalls(TimeSource time, long mostBytes, MeterRegistry meters) {
     this.time = time;
-    this.most = most;
+    this.mostBytes = mostBytes;
     this.evicted =
         Counter.builder("sluice.rls.reservations.evicted")
             .description(
@@ -71,6 +77,15 @@ public final class OpenCalls {
 
   private record OpenCall(CallKey key, Receipt receipt, long endNanos, long number) {}
 
+  /**
+   * Returns the most bytes of the heap that a reservation takes. A character takes up to two bytes.
+   * The id is in the bucket's key, and once more in the receipt.
+   */
+  static long bytes(CallKey key, Receipt receipt) {
+    long characters = key.domain.length() + 2L * key.bucket.length() + key.call.length();
+    return BYTES + (long) BYTES_A_QUOTA * receipt.parts().size() + Character.BYTES * characters;
+  }
+
   /** Keeps the receipt of a request, unless an earlier request with the same id has not ended. */
   void add(CallKey key, Receipt receipt, Duration life) {
     if (!key.isUsable()) {
@@ -90,19 +105,21 @@ public final class OpenCalls {
       if (open.containsKey(key)) {
         return;
       }
-      if (open.size() >= most) {
-        remove(open.values().iterator().next());
-        evicted.increment();
-      }
       OpenCall call = new OpenCall(key, receipt, nowNanos + life.toNanos(), added++);
       open.put(key, call);
       byEnd.add(call);
+      bytes += bytes(key, receipt);
+      while (bytes > mostBytes) {
+        remove(open.values().iterator().next());
+        evicted.increment();
+      }
     }
   }
 
   private void remove(OpenCall call) {
     open.remove(call.key);
     byEnd.remove(call);
+    bytes -= bytes(call.key, call.receipt);
   }
 
   /** Removes and returns the receipt of a request; null if the receipt is missing or expired. */

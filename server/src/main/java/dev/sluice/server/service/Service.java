@@ -480,7 +480,7 @@ public final class Service implements AutoCloseable {
       while (!ends.isEmpty()) {
         try {
           ends.pop().run();
-        } catch (RuntimeException e) {
+        } catch (Throwable e) { // an Error too, so that the last snapshot is still written
           log.error("a part of the server failed to stop; the other parts are stopped anyway", e);
         }
         interrupted |= Thread.interrupted();

@@ -135,6 +135,41 @@ class AuditLogTest {
     assertThat(written.toString(UTF_8)).contains("\"two\"").doesNotContain("\"one\"");
   }
 
+  /** A disk becomes full in the middle of a write: the kernel writes what still fits. */
+  @Test
+  void halfALine_fromAWriteThatFailed_spoilsNoLaterLine() {
+    ByteArrayOutputStream written = new ByteArrayOutputStream();
+    AtomicInteger writes = new AtomicInteger();
+    OutputStream full =
+        new OutputStream() {
+          @Override
+          public void write(int b) {
+            throw new UnsupportedOperationException();
+          }
+
+          @Override
+          public void write(byte[] bytes, int offset, int length) throws IOException {
+            int fits = writes.incrementAndGet() == 1 ? 10 : length;
+            written.write(bytes, offset, fits);
+            if (fits < length) {
+              throw new IOException("No space left on device");
+            }
+          }
+        };
+    try (AuditLog log = AuditLog.of(full, meters)) {
+      note(log, "one");
+      await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
+      note(log, "two");
+      await().until(() -> meters.counter("sluice.audit.written").count() == 1);
+      note(log, "three");
+    }
+    List<String> lines = written.toString(UTF_8).lines().toList();
+    assertThat(lines).hasSize(3);
+    assertThat(lines.get(0)).startsWith("{").hasSize(10);
+    assertThat(lines.get(1)).startsWith("{").contains("\"two\"").endsWith("}");
+    assertThat(lines.get(2)).startsWith("{").contains("\"three\"").endsWith("}");
+  }
+
   @Test
   void textThatIsCut_neverEndsWithHalfACharacter() {
     assertThat(JsonLines.shown("a" + "\ud83d\ude00".repeat(100)))

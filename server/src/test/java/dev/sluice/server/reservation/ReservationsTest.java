@@ -31,6 +31,7 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -414,6 +415,29 @@ final class ReservationsTest {
         .hasMessageContaining("the reservation has no limit Login");
     assertThat(settle(server, token, 4).parts().get(0).charged()).isEqualTo(4);
     assertThat(settle(server, token, 4).settled()).isFalse();
+  }
+
+  @Test
+  void limitWithSeveralQuotas_isSettledAndCancelled_byACallerThatMayUseTheLimit() {
+    limits.replace(
+        Limits.builder(CATALOGUE)
+            .limit(
+                LOGINS,
+                List.of(Quota.per(10, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1))))
+            .build());
+    String settled = token(4);
+    String cancelled = token(4);
+    Set<String> checked = new HashSet<>();
+    assertThat(
+            there
+                .settle(settled, checked::add, Costs.of(LOGINS, 5))
+                .toCompletableFuture()
+                .join()
+                .settled())
+        .isTrue();
+    there.cancel(cancelled, checked::add).toCompletableFuture().join();
+    assertThat(checked).as("the names for which the access is checked").containsExactly(LOGINS);
+    assertThat(remaining()).isEqualTo(5);
   }
 
   @Test

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.google.protobuf.UInt64Value;
 import dev.sluice.Limiter;
+import dev.sluice.Reservation;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -29,6 +30,7 @@ import java.io.UncheckedIOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -564,12 +566,12 @@ final class SettledCallsTest {
   @Test
   void memory_forgetsTheOldest_andWhatHasExpired() {
     start();
-    OpenCalls calls = new OpenCalls(time, 2, server.meters);
     Receipt receipt = new Receipt(List.of());
     List<OpenCalls.CallKey> keys =
         List.of("a", "b", "c").stream()
             .map(id -> new OpenCalls.CallKey("edge", "201:x", List.of(), id))
             .toList();
+    OpenCalls calls = new OpenCalls(time, 2 * OpenCalls.bytes(keys.get(0), receipt), server.meters);
     keys.forEach(key -> calls.add(key, receipt, Duration.ofMinutes(10)));
     assertThat(server.meters.get("sluice.rls.reservations.evicted").counter().count()).isOne();
     assertThat(calls.size()).isEqualTo(2);
@@ -589,5 +591,32 @@ final class SettledCallsTest {
     assertThat(calls.size()).as("without the one that has expired").isEqualTo(2);
     assertThat(calls.take(keys.get(0))).as("an older one that has not expired").isNotNull();
     assertThat(server.meters.get("sluice.rls.reservations.evicted").counter().count()).isOne();
+  }
+
+  @Test
+  void memory_isBoundedInBytes_soLongIdsEvictMoreReservations() {
+    start();
+    Limiter limiter = Limiter.of(limits, store);
+    List<OpenCalls.CallKey> keys = new ArrayList<>();
+    List<Receipt> receipts = new ArrayList<>();
+    for (String id : List.of("a", "b", "c", "x".repeat(1000))) {
+      try (Reservation reservation = limiter.reserve("Tokens", id, 1)) {
+        keys.add(new OpenCalls.CallKey("edge", "201:" + id, List.of(), "r"));
+        receipts.add(reservation.receipt());
+      }
+    }
+    long ofALongId = OpenCalls.bytes(keys.get(3), receipts.get(3));
+    assertThat(ofALongId).as("two strings of 1,000 characters").isGreaterThan(2000);
+    OpenCalls calls = new OpenCalls(time, ofALongId + 1, server.meters);
+
+    for (int i = 0; i < keys.size(); i++) {
+      calls.add(keys.get(i), receipts.get(i), Duration.ofMinutes(10));
+    }
+
+    assertThat(calls.size()).isOne();
+    assertThat(calls.take(keys.get(3))).isEqualTo(receipts.get(3));
+    assertThat(server.meters.get("sluice.rls.reservations.evicted").counter().count()).isEqualTo(3);
+    calls.add(keys.get(3), receipts.get(3), Duration.ofMinutes(10));
+    assertThat(calls.size()).as("a settled reservation makes room").isOne();
   }
 }

@@ -423,6 +423,33 @@ class AdminTest {
     assertThat(send("GET", "/v1/limits", null).body()).contains(warned);
   }
 
+  /** Two ids of the present format are one address in the new format. */
+  @Test
+  void dryRun_ofAFormatThatJoinsTwoIds_countsBothIds() throws Exception {
+    Path calls = folder.resolve("calls.yml");
+    String asText = "CallsPerId: {id: string, burst: 1, count: 1, period: 24h}\n";
+    Files.writeString(calls, asText);
+    Service own =
+        Service.start(
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.of(new ServerConfig.Files(calls, null, null, null, true)),
+                Configs.inMemory(),
+                new ServerConfig.Control(null, null, null, null),
+                new Telemetry(true, null)));
+    try {
+      for (String id : List.of("2001:db8::1", "2001:db8::1", "2001:DB8::1", "2001:DB8::1")) {
+        String spend = "{\"limit\":\"CallsPerId\",\"id\":\"%s\"}".formatted(id);
+        assertThat(send(own, "POST", "/v1/spend", spend).statusCode()).isIn(200, 429);
+      }
+      Files.writeString(calls, asText.replace("string", "ipAddress"));
+      assertThat(send(own, "POST", "/v1/admin/reload?dryRun=true", null).body())
+          .contains("of 2 ids denied last, 2 are denied now, and 2 would be");
+    } finally {
+      close(own);
+    }
+  }
+
   @Test
   void overrideStoreWithAMistake_isToldByAReload_andCounted() throws Exception {
     String good = Files.readString(kept);

@@ -36,6 +36,10 @@ class ShutdownStackTest {
         () -> {
           throw new IllegalStateException("does not stop, as the test wants");
         });
+    started.add(
+        () -> {
+          throw new NoClassDefFoundError("the folder of jars was replaced, as the test wants");
+        });
     started.add(() -> log.add("doors"));
 
     started.close();
