@@ -23,7 +23,7 @@ import org.jspecify.annotations.Nullable;
 public final class OpenCalls {
 
   // The reservations take at most the heap divided by this number; more evict the oldest.
-  private static final int HEAP_PER_RESERVATIONS = 32;
+  private static final int HEAP_PER_RESERVATIONS = 16;
 
   // The heap of a reservation without its texts. Measured on a 64-bit JVM with compressed
   // references: at most 600 bytes with one quota, 880 with two, and 1,311 with four.
