@@ -191,7 +191,7 @@ interface Keeper {
         return onDatabase(() -> penalties.remove(name, id));
       }
       boolean removed =
-          onDatabase(() -> new OverridesTable(database, names).setEnabled(name, id, false));
+          onDatabase(() -> new OverridesTable(database, names).disable(name, id));
       refresh.run();
       return removed;
     }

@@ -109,7 +109,8 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     if (limits.remove(name, id)) {
       return before == null ? "" : described(before);
     }
-    if (limits.override(name, id) != null) {
+    LimitOverride left = limits.override(name, id);
+    if (left != null && !limits.isKept(left)) {
       throw new WireException(
           "id", "this override was deployed with the limit files; remove it from these files");
     }
