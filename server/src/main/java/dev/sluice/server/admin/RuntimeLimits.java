@@ -54,8 +54,10 @@ import org.slf4j.LoggerFactory;
  * time read or save overrides and penalties. A thread that needs both locks takes `place` first.
  * Code that reacts to new deployed limits never takes `place`.
  *
- * A change is saved before it comes into force, so a confirmed change survives a crash. Other
- * servers poll the same file or database.
+ * A change is saved before it comes into force, so a confirmed change survives a crash. A saved
+ * change is in force even if it cannot be read back; only an override in a table is then in force
+ * after the next read. Before each change, and at an interval, a server reads what other servers
+ * have saved in the same file or database.
  *
  * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
  * form, the entry is logged and has no effect until a limit accepts the entry again.
@@ -82,6 +84,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private final CurrentLimits inForce;
   private final Keeper keeper;
   private final BucketStore store;
+  private final Runnable refresh; // reads the overrides table, if there is one
   private final ScheduledExecutorService looks;
   private final Duration every;
   private final Object place = new Object(); // held during all calls of the keeper
@@ -104,12 +107,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       @Nullable CurrentLimits deployed,
       Keeper keeper,
       BucketStore store,
+      Runnable refresh,
       Duration every) {
     this.base = base;
     this.deployed = deployed;
     this.inForce = base.derived();
     this.keeper = keeper;
     this.store = store;
+    this.refresh = refresh;
     this.looks = Periodic.scheduler("sluice-runtime-limits");
     this.every = every;
   }
@@ -154,7 +159,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /** Returns limits whose overrides and penalties are lost when the process ends. */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> {}, LOOK_EVERY).loaded();
   }
 
   /**
@@ -166,7 +171,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new FileKeeper(file), store, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> {}, LOOK_EVERY)
+        .loaded();
   }
 
   /**
@@ -174,7 +180,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into {@code base} at once; blocks
+   * @param refresh reads the table of overrides into {@code base} and calls {@link #baseChanged};
+   *     blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */
@@ -185,8 +192,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       CurrentLimits base,
       CurrentLimits deployed,
       BucketStore store) {
-    Keeper keeper = new TableKeeper(database, refresh);
-    return new RuntimeLimits(base, deployed, keeper, store, every).looking(Duration.ZERO);
+    Keeper keeper = new TableKeeper(database);
+    return new RuntimeLimits(base, deployed, keeper, store, refresh, every).looking(Duration.ZERO);
   }
 
   /** Returns the holder of the limits in force; every change replaces the holder's limits. */
@@ -228,10 +235,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private boolean look() {
     try {
       synchronized (place) {
-        // A saved override or penalty that had no effect can fit a new or changed limit.
-        if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
-          reload();
-        }
+        follow();
       }
       return true;
     } catch (Throwable e) { // a scheduled task that throws would never run again
@@ -249,6 +253,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @Override
   public boolean read() {
+    refresh.run();
     return look();
   }
 
@@ -256,6 +261,34 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   @Override
   public List<String> mistakes() {
     return mistakes;
+  }
+
+  /** Puts changes by other servers in force; needs the lock {@code place}. */
+  private void follow() {
+    // A saved override or penalty that had no effect can fit a new or changed limit.
+    if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
+      reload();
+    }
+  }
+
+  /**
+   * Puts a saved change in force; {@code now} is null if the setting was removed. The change is
+   * read back, but a failed read is only logged and counted. Needs the lock {@code place}.
+   */
+  private <T> void saved(Setting<T> kind, LimitName name, String id, @Nullable T now) {
+    if (deployed != null && kind.equals(Setting.OVERRIDE)) {
+      refresh.run(); // a table's overrides are a part of the base
+      return;
+    }
+    synchronized (this) {
+      List<T> all = kind.without(name.name(), id, kept);
+      if (now != null) {
+        all.add(now);
+      }
+      kept = kind.with(all, kept);
+      apply();
+    }
+    var unused = look();
   }
 
   /** Reads saved overrides and penalties, and puts them in force; needs the lock {@code place}. */
@@ -409,23 +442,47 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
+   * An override that was saved.
+   *
+   * @param before the override that was in force before
+   * @param override the override that was saved, with what it has kept of the override before
+   * @param warnings the warnings that a file with this override would get; a warning if no rule
+   *     charges the override's id; and a warning if the override is not in force before the next
+   *     read of the table, since the table could not be read at once
+   */
+  public record Saved(
+      @Nullable LimitOverride before, LimitOverride override, List<String> warnings) {
+
+    public Saved {
+      warnings = List.copyOf(warnings);
+    }
+  }
+
+  /**
    * Saves an override and puts it in force. A missing comment or author is copied from the current
    * override.
    *
+   * @param keepsEnd whether the end is copied from the current override, too
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas
-   * @return the warnings that a file with this override would get, and a warning if no rule charges
-   *     the override's id; can be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed
    */
   @CanIgnoreReturnValue
-  public List<String> put(LimitOverride asked, boolean mayLower) {
-    Limits before = inForce.get();
+  public Saved put(LimitOverride asked, boolean keepsEnd, boolean mayLower) {
+    LimitName name = asked.name();
     LimitOverride override = asked;
+    Limits before;
+    LimitOverride present;
     synchronized (place) {
-      LimitOverride present = override(asked.name(), asked.id());
+      refresh.run();
+      follow();
+      before = inForce.get();
+      present = override(name, asked.id());
+      if (present != null && present.isEndedAt(Instant.now())) {
+        present = null;
+      }
       Lowered lowered = present == null || mayLower ? null : asked.lowers(present);
       if (lowered != null) {
         throw new LoweredException(List.of(lowered));
@@ -438,12 +495,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
                 asked.quotas(),
                 asked.comment().isEmpty() ? present.comment() : asked.comment(),
                 asked.author().isEmpty() ? present.author() : asked.author(),
-                asked.until());
+                keepsEnd ? present.until() : asked.until());
       }
       keeper.put(Setting.OVERRIDE, override, base.get().catalogue());
-      reload();
+      saved(Setting.OVERRIDE, name, override.id(), override);
     }
-    LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
       log.warn("an override was set for {}, which has no default quota for other ids", name);
     }
@@ -452,7 +508,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     if (unasked != null) {
       doubts.add(unasked);
     }
-    return List.copyOf(doubts);
+    LimitOverride now = override(name, override.id());
+    boolean isInForce =
+        now != null
+            && now.quotas().equals(override.quotas())
+            && Objects.equals(now.until(), override.until());
+    if (!isInForce) {
+      doubts.add("the override is saved, but is not in force yet");
+    }
+    return new Saved(present, now != null && isInForce ? now : override, doubts);
   }
 
   /**
@@ -576,7 +640,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private <T> boolean remove(Setting<T> kind, LimitName name, String id) {
     synchronized (place) {
       boolean removed = keeper.remove(kind, name, id, base.get().catalogue());
-      reload();
+      saved(kind, name, id, null);
       return removed;
     }
   }
@@ -584,7 +648,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private void set(Penalty penalty) {
     synchronized (place) {
       keeper.put(Setting.PENALTY, penalty, base.get().catalogue());
-      reload();
+      saved(Setting.PENALTY, penalty.name(), penalty.id(), penalty);
     }
   }
 
