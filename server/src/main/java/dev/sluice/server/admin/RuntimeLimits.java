@@ -59,6 +59,11 @@ import org.slf4j.LoggerFactory;
  * after the next read. Before each change, and at an interval, a server reads what other servers
  * have saved in the same file or database.
  *
+ * A penalty is saved before its debt is charged to the bucket, and a debt is given back before its
+ * penalty is replaced or removed. So after a failure between two steps, every debt in a bucket still
+ * has its penalty, and the caller can repeat the change. To give a debt back never adds tokens to a
+ * bucket that is not in debt, even if the debt was never charged.
+ *
  * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
  * form, the entry is logged and has no effect until a limit accepts the entry again.
  */
@@ -563,7 +568,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
           "until: found %s, expected an instant after now (%s by the store's clock)"
               .formatted(until, instant(now.nowNanos())));
     }
-    set(penalty);
+    replace(penalty);
     return penalty;
   }
 
@@ -579,29 +584,29 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Reading now = look(name, id, quota(name, id));
     Instant until = instant(now.nowNanos()).plus(time);
     Penalty penalty = new Penalty(name, id, until, 0, note.comment(), note.author());
-    set(penalty);
+    replace(penalty);
     return penalty;
   }
 
   /**
    * Empties a bucket and charges a debt to it. Requests for the id are denied until the debt is
-   * refilled; at that moment the bucket is empty.
+   * refilled; at that moment the bucket is empty. A call that failed can be repeated.
    *
    * @param tokens the size of the debt, at least 1
    * @throws IllegalArgumentException if nothing limits the id, or the debt is so large that it
    *     would never be refilled
-   * @throws KeepException if the penalty could not be saved; then nothing has changed
-   * @throws dev.sluice.store.StoreException if the store does not answer
+   * @throws KeepException if the penalty could not be saved; then it is not in force
+   * @throws dev.sluice.store.StoreException if the store does not answer; then the penalty can be
+   *     in force although the debt was not charged
    */
   public Penalty owe(LimitName name, String id, long tokens, Note note) {
     Quota quota = quota(name, id);
     Reading now = look(name, id, quota);
     long debtNanos;
-    long aheadNanos;
+    long tatNanos;
     try {
       debtNanos = Math.multiplyExact(tokens, quota.intervalNanos());
-      Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
-      aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
+      tatNanos = Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
           "owe: found %s, expected fewer tokens: at one token per %s ns, the debt would never end"
@@ -609,32 +614,26 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
     Penalty penalty = new Penalty(name, id, until, tokens, note.comment(), note.author());
-    set(penalty);
-    long missingNanos = aheadNanos - Gcra.aheadNanos(now.nowNanos(), now.tatNanos());
-    if (missingNanos > 0) {
-      charge(name, id, Effect.of(Effect.Op.SPEND, missingNanos, Long.MAX_VALUE));
+    replace(penalty);
+    long aheadNanos = tatNanos - look(name, id, quota).nowNanos();
+    if (aheadNanos > 0) {
+      // Moves the TAT to tatNanos at most: if two servers charge the same debt, it is charged once.
+      charge(name, id, new Effect(Effect.Op.SPEND_UP_TO, aheadNanos, aheadNanos, 1));
     }
     return penalty;
   }
 
   /**
-   * Removes a penalty; returns false if there was none. If the penalty is a debt, the rest of the
-   * debt is refunded, and the bucket is then empty.
+   * Removes and returns a penalty, which can have ended; returns null if there was none. If the
+   * penalty is a debt, the rest of the debt is refunded, and the bucket is then empty. A call that
+   * failed can be repeated.
    *
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
-  public boolean acquit(LimitName name, String id) {
-    Penalty penalty = inForce.get().penaltyFor(name, id);
-    boolean removed = remove(Setting.PENALTY, name, id);
-    if (penalty != null && penalty.owed() > 0) {
-      Reading now = look(name, id, null);
-      long leftNanos = penalty.untilNanos() - now.nowNanos();
-      if (leftNanos > 0) {
-        charge(name, id, Effect.of(Effect.Op.REFUND, leftNanos, Long.MAX_VALUE));
-      }
-    }
-    return removed;
+  public @Nullable Penalty acquit(LimitName name, String id) {
+    Penalty penalty = giveBackDebt(name, id);
+    return remove(Setting.PENALTY, name, id) ? penalty : null;
   }
 
   private <T> boolean remove(Setting<T> kind, LimitName name, String id) {
@@ -645,11 +644,43 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  private void set(Penalty penalty) {
+  private void replace(Penalty penalty) {
+    var unused = giveBackDebt(penalty.name(), penalty.id());
     synchronized (place) {
       keeper.put(Setting.PENALTY, penalty, base.get().catalogue());
       saved(Setting.PENALTY, penalty.name(), penalty.id(), penalty);
     }
+  }
+
+  /**
+   * Refunds the rest of the debt of an id's penalty, if any, so that the bucket is empty, and
+   * returns the penalty.
+   */
+  private @Nullable Penalty giveBackDebt(LimitName name, String id) {
+    synchronized (place) {
+      follow();
+    }
+    Penalty debt = inForce.get().penaltyFor(name, id);
+    if (debt == null || debt.owed() == 0) {
+      return debt;
+    }
+    Quota quota = inForce.get().quotaFor(name, id);
+    long emptyNanos = quota == null ? 0 : quota.offsetNanos();
+    Reading seen;
+    Reading found;
+    do {
+      seen = look(name, id, quota);
+      long aheadNanos = Gcra.aheadNanos(seen.nowNanos(), seen.tatNanos());
+      long backNanos = Math.min(debt.untilNanos() - seen.nowNanos(), aheadNanos - emptyNanos);
+      if (backNanos <= 0) {
+        return debt;
+      }
+      // Another server may give the debt back at the same time, so the TAT must still be as seen.
+      found =
+          charge(
+              name, id, new Effect(Effect.Op.WITHDRAW, backNanos, Long.MAX_VALUE, seen.tatNanos()));
+    } while (found.tatNanos() != seen.tatNanos());
+    return debt;
   }
 
   private Quota quota(LimitName name, String id) {
