@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.gcra.Quota;
@@ -9,25 +10,37 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
+import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Penalty;
 import dev.sluice.postgres.BadRow;
 import dev.sluice.postgres.OverridesRefresher;
 import dev.sluice.postgres.OverridesTable;
+import dev.sluice.postgres.PenaltiesTable;
 import dev.sluice.postgres.PostgresUrl;
 import dev.sluice.postgres.RefreshListener;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.RuntimeLimits.KeepException;
+import dev.sluice.server.admin.RuntimeLimits.Note;
+import dev.sluice.server.admin.RuntimeLimits.Saved;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.servers.LocalPostgres;
+import java.lang.reflect.Proxy;
+import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Supplier;
 import javax.sql.DataSource;
+import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
@@ -36,10 +49,23 @@ import org.junit.jupiter.api.Test;
 class RuntimeLimitsTableTest {
 
   private static final Duration OFTEN = Duration.ofMillis(1);
-  private static final LimitName CALLS = Catalogue.samples().get("ApiCallsPerKey");
+  private static final Duration RARELY = Duration.ofHours(1);
+  private static final Note NO_NOTE = new Note("", "");
+  private static final Catalogue NAMES = Catalogue.samples();
+  private static final LimitName CALLS = NAMES.get("ApiCallsPerKey");
   private static final List<Quota> ONE = List.of(Quota.per(5, Duration.ofMinutes(1)));
   private static final List<Quota> TWO =
       List.of(Quota.per(5, Duration.ofMinutes(1)), Quota.per(2, Duration.ofSeconds(1)));
+
+  private final DataSource database = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+  private final OverridesTable table = new OverridesTable(database, NAMES);
+  private Limits files =
+      Limits.builder(NAMES).limit(CALLS.name(), Quota.per(5, Duration.ofMinutes(1))).build();
+
+  @BeforeEach
+  void makeTables() throws SQLException {
+    table.migrate();
+  }
 
   /**
    * The race: a change asks for a read of the table while the refresher, which has just read it,
@@ -47,35 +73,14 @@ class RuntimeLimitsTableTest {
    */
   @Test
   void parallelChanges_whileTheTableIsRead_allEnd_andHold() throws Exception {
-    DataSource database = PostgresUrl.dataSource(LocalPostgres.newDatabase());
-    OverridesTable table = new OverridesTable(database, Catalogue.samples());
-    table.migrate();
-    CurrentLimits files = new CurrentLimits(Limits.builder(Catalogue.samples()).build());
-    CurrentLimits withTable = files.derived();
-    AtomicReference<OverridesRefresher> refresher = new AtomicReference<>();
-    Duration rarely = Duration.ofHours(1);
-    RuntimeLimits runtime =
-        RuntimeLimits.inTable(
-            database,
-            rarely,
-            () -> refresher.get().refreshNow(),
-            withTable,
-            files,
-            BucketStore.inMemory());
-    RefreshListener tells =
-        new RefreshListener() {
-          @Override
-          public void refreshed(Instant at, Limits now, List<BadRow> bad) {
-            runtime.baseChanged();
-          }
-        };
-    refresher.set(OverridesRefresher.start(table, files::get, withTable, OFTEN, tells));
+    Server server = new Server(database, OFTEN);
+    RuntimeLimits runtime = server.runtime;
     ExecutorService callers = Executors.newFixedThreadPool(5, RuntimeLimitsTableTest::daemon);
     try {
       List<CompletableFuture<Void>> changes = new ArrayList<>();
       for (int i = 0; i < 100; i++) {
         LimitOverride one = new LimitOverride(CALLS, "c" + i, i % 2 == 0 ? ONE : TWO, "", "", null);
-        changes.add(CompletableFuture.runAsync(() -> runtime.put(one, true), callers));
+        changes.add(CompletableFuture.runAsync(() -> put(one, runtime), callers));
       }
       CompletableFuture.allOf(changes.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
       await()
@@ -83,13 +88,179 @@ class RuntimeLimitsTableTest {
           .until(() -> runtime.limits().get().overridesOf(CALLS).size() == 100);
     } finally {
       callers.shutdownNow();
-      runtime.close();
-      var unused = CompletableFuture.runAsync(refresher.get()::close); // hangs where the rest does
+      var unused = CompletableFuture.runAsync(server::close); // hangs where the rest does
     }
     assertThat(runtime.limits().get().overridesOf(CALLS))
         .hasSize(100)
         .filteredOn(one -> one.quotas().equals(TWO))
         .hasSize(50);
+  }
+
+  /** The row stays, so that the table does not look like the wrong one. */
+  @Test
+  void overrideThatWasRemoved_isNotRemovedAgain_evenIfTheFilesHaveOne() {
+    LimitOverride deployed = override("k", 7);
+    files = files.withOverrides(List.of(deployed));
+    try (Server server = new Server(database, RARELY)) {
+      put(override("k", 9), server.runtime);
+      assertThat(server.runtime.remove(CALLS, "k")).isTrue();
+      assertThat(server.runtime.override(CALLS, "k")).isEqualTo(deployed);
+      assertThat(server.runtime.remove(CALLS, "k")).as("the row is disabled").isFalse();
+    }
+  }
+
+  /** A connection can fail after the change was saved. */
+  @Test
+  void change_isConfirmedExactlyIfItIsSaved_whicheverConnectionFails() throws Exception {
+    LimitOverride before = override("k", 7);
+    LimitOverride after = override("k", 9);
+    Penalty ban = new Penalty(CALLS, "k", Instant.now().plusSeconds(60), 0, "");
+    AtomicInteger left = new AtomicInteger();
+    PenaltiesTable penalties = new PenaltiesTable(database);
+    try (Server server = new Server(failingOnce(left), RARELY)) {
+      for (int nth = 1; nth <= 8; nth++) {
+        table.put(Map.of(before, true), true);
+        left.set(nth);
+        boolean confirmed = isConfirmed(() -> server.runtime.put(after, false, true));
+        assertThat(table.load().overrides().contains(after)).as("put %s", nth).isEqualTo(confirmed);
+
+        left.set(nth);
+        confirmed = isConfirmed(() -> server.runtime.remove(CALLS, "k"));
+        assertThat(table.load().overrides().isEmpty()).as("remove %s", nth).isEqualTo(confirmed);
+
+        left.set(nth);
+        confirmed = isConfirmed(() -> server.runtime.ban(CALLS, "k", ban.until(), NO_NOTE));
+        assertThat(penalties.load(NAMES, Instant.EPOCH).contains(ban))
+            .as("ban %s", nth)
+            .isEqualTo(confirmed);
+        if (confirmed) {
+          assertThat(server.runtime.limits().get().penaltyFor(CALLS, "k")).isEqualTo(ban);
+        }
+
+        left.set(nth);
+        confirmed = isConfirmed(() -> server.runtime.acquit(CALLS, "k"));
+        if (confirmed) {
+          assertThat(penalties.load(NAMES, Instant.EPOCH)).as("acquit %s", nth).isEmpty();
+          assertThat(server.runtime.limits().get().penaltyFor(CALLS, "k")).isNull();
+        }
+        left.set(0);
+        assertThat(isConfirmed(() -> server.runtime.remove(CALLS, "k"))).isTrue();
+        assertThat(isConfirmed(() -> server.runtime.acquit(CALLS, "k"))).isTrue();
+      }
+    }
+  }
+
+  @Test
+  void overrideThatIsSaved_butCannotBeReadBack_isAnsweredAsSaved_withAWarning() {
+    AtomicInteger left = new AtomicInteger();
+    try (Server server = new Server(failingOnce(left), RARELY)) {
+      put(override("k", 7), server.runtime);
+      List<List<String>> warnings = new ArrayList<>();
+      for (int nth = 1; nth <= 5; nth++) {
+        LimitOverride next = override("k", 7 + nth);
+        left.set(nth);
+        try {
+          Saved saved = server.runtime.put(next, false, true);
+          assertThat(saved.override()).isEqualTo(next);
+          warnings.add(saved.warnings());
+        } catch (KeepException e) {
+          assertThat(server.runtime.override(CALLS, "k")).isNotEqualTo(next);
+        }
+      }
+      assertThat(warnings).contains(List.of("the override is saved, but is not in force yet"));
+    }
+  }
+
+  @Test
+  void overrideOfAnotherServer_isNotLowered_norLosesItsEnd_beforeItWasPolled() {
+    Instant end = Instant.parse("2199-01-01T00:00:00Z");
+    try (Server a = new Server(database, RARELY);
+        Server b = new Server(database, RARELY)) {
+      Quota high = Quota.per(1000, Duration.ofMinutes(1));
+      a.runtime.put(new LimitOverride(CALLS, "k", high, "note", "ann", end), false, true);
+      assertThatThrownBy(() -> b.runtime.put(override("k", 500), true, false))
+          .isInstanceOf(LoweredException.class);
+      assertThat(b.runtime.put(override("k", 500), true, true).override())
+          .isEqualTo(
+              new LimitOverride(
+                  CALLS, "k", Quota.per(500, Duration.ofMinutes(1)), "note", "ann", end));
+    }
+  }
+
+  @Test
+  void reload_readsTheTableOfOverrides() throws Exception {
+    try (Server server = new Server(database, RARELY)) {
+      table.put(List.of(override("k", 9)));
+      assertThat(server.runtime.read()).isTrue();
+      assertThat(server.runtime.override(CALLS, "k")).isEqualTo(override("k", 9));
+    }
+  }
+
+  private static boolean isConfirmed(Supplier<?> change) {
+    try {
+      var unused = change.get();
+      return true;
+    } catch (KeepException e) {
+      return false;
+    }
+  }
+
+  private static void put(LimitOverride one, RuntimeLimits in) {
+    in.put(one, false, true);
+  }
+
+  private static LimitOverride override(String id, long count) {
+    return new LimitOverride(CALLS, id, Quota.per(count, Duration.ofMinutes(1)), "");
+  }
+
+  /** Returns the database, which refuses one connection: the one that counts {@code left} to 0. */
+  private DataSource failingOnce(AtomicInteger left) {
+    return (DataSource)
+        Proxy.newProxyInstance(
+            DataSource.class.getClassLoader(),
+            new Class<?>[] {DataSource.class},
+            (proxy, method, arguments) -> {
+              if (method.getName().equals("getConnection") && left.getAndDecrement() == 1) {
+                throw new SQLException("too many connections");
+              }
+              return method.invoke(database, arguments);
+            });
+  }
+
+  /** What a server has of a table: the limits in force, and the one that reads the overrides. */
+  private final class Server implements AutoCloseable {
+
+    private final AtomicReference<OverridesRefresher> refresher = new AtomicReference<>();
+    private final RuntimeLimits runtime;
+
+    Server(DataSource source, Duration every) {
+      CurrentLimits deployed = new CurrentLimits(files);
+      CurrentLimits withTable = deployed.derived();
+      runtime =
+          RuntimeLimits.inTable(
+              source,
+              RARELY,
+              () -> refresher.get().refreshNow(),
+              withTable,
+              deployed,
+              BucketStore.inMemory());
+      RefreshListener tells =
+          new RefreshListener() {
+            @Override
+            public void refreshed(Instant at, Limits now, List<BadRow> bad) {
+              runtime.baseChanged();
+            }
+          };
+      OverridesTable own = new OverridesTable(source, NAMES);
+      refresher.set(OverridesRefresher.start(own, deployed::get, withTable, every, tells));
+      await().atMost(Duration.ofMinutes(1)).until(() -> runtime.ready() && refresher.get().ready());
+    }
+
+    @Override
+    public void close() {
+      runtime.close();
+      refresher.get().close();
+    }
   }
 
   private static Thread daemon(Runnable task) {

@@ -131,6 +131,7 @@ class SharedTableTest {
 
       assertThat(send(a, "DELETE", banned, null).statusCode()).isEqualTo(200);
       assertThat(send(a, "DELETE", at, null).statusCode()).isEqualTo(200);
+      assertThat(send(a, "DELETE", at, null).statusCode()).isEqualTo(404);
       await()
           .atMost(EVERY.plus(SLOW_MACHINE))
           .untilAsserted(

@@ -302,6 +302,23 @@ public final class OverridesTable {
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
+    return switchTo(enabled, name, overrideId, "");
+  }
+
+  /**
+   * Disables an override that is enabled.
+   *
+   * @param name the limit's name
+   * @param overrideId the id in canonical form
+   * @return false if the override does not exist or is already disabled
+   * @throws SQLException if the database fails
+   */
+  public boolean disable(LimitName name, String overrideId) throws SQLException {
+    return switchTo(false, name, overrideId, " AND enabled");
+  }
+
+  private boolean switchTo(boolean enabled, LimitName name, String overrideId, String condition)
+      throws SQLException {
     return Transactions.run(
         source,
         connection -> {
@@ -309,7 +326,8 @@ public final class OverridesTable {
               connection.prepareStatement(
                   """
                   UPDATE rate_limit_overrides SET enabled = ?, updated_at = now()
-                  WHERE limit_number = ? AND bucket_key = ?""")) {
+                  WHERE limit_number = ? AND bucket_key = ?"""
+                      + condition)) {
             update.setBoolean(1, enabled);
             update.setInt(2, OverrideRow.numberOf(name));
             update.setString(3, name.bucketKey(overrideId));

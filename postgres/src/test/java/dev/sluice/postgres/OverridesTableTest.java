@@ -202,6 +202,17 @@ class OverridesTableTest {
   }
 
   @Test
+  void overrideThatIsDisabled_isNotDisabledAgain() throws SQLException {
+    table.migrate();
+    LimitName name = CATALOGUE.get("NewOrdersPerAccount");
+    assertThat(table.disable(name, "1")).isFalse();
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    assertThat(table.disable(name, "1")).isTrue();
+    assertThat(table.disable(name, "1")).isFalse();
+    assertThat(table.load().overrides()).isEmpty();
+  }
+
+  @Test
   void setEnabled_ofNoSuchOverride_saysSo() throws SQLException {
     table.migrate();
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", true)).isFalse();

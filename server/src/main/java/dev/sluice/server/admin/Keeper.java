@@ -14,6 +14,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BooleanSupplier;
 import javax.sql.DataSource;
 
@@ -94,7 +95,7 @@ interface Keeper {
             Kept now = load(names);
             List<T> all = kind.without(kind.name(one).name(), kind.id(one), now);
             all.add(one);
-            save(living(kind.with(all, now)), names);
+            save(living(kind, all, now), names);
             return true;
           });
     }
@@ -108,24 +109,25 @@ interface Keeper {
             if (rest.size() == kind.in(now).size()) {
               return false;
             }
-            save(living(kind.with(rest, now)), names);
+            save(living(kind, rest, now), names);
             return true;
           });
     }
 
-    private static Kept living(Kept kept) {
+    /**
+     * Replaces the settings of one kind, and drops the settings of this kind that ended long ago.
+     * The other kind stays as it is: a change that writes two files could fail after the first.
+     */
+    private static <T> Kept living(Setting<T> kind, List<T> all, Kept now) {
       Instant longOver = Instant.now().minus(GRACE);
-      List<Penalty> living =
-          kept.penalties().stream().filter(one -> one.until().isAfter(longOver)).toList();
-      List<LimitOverride> lasting =
-          kept.overrides().stream().filter(one -> !one.isEndedAt(longOver)).toList();
-      return new Kept(lasting, living);
+      all.removeIf(one -> kind.isEndedAt(longOver, one));
+      return kind.with(all, now);
     }
   }
 
   /**
-   * A keeper that saves overrides and penalties in tables of a database. After each change of an
-   * override, the overrides table is read again and its overrides come into force.
+   * A keeper that saves overrides and penalties in tables of a database. This keeper does not read
+   * the table of overrides, since the deployed limits contain the table's overrides.
    */
   static final class TableKeeper implements Keeper {
 
@@ -134,13 +136,10 @@ interface Keeper {
 
     private final DataSource database;
     private final PenaltiesTable penalties;
-    private final Runnable refresh;
 
-    /** Makes a keeper. {@code refresh} blocks until it has read the overrides table. */
-    TableKeeper(DataSource database, Runnable refresh) {
+    TableKeeper(DataSource database) {
       this.database = database;
       this.penalties = new PenaltiesTable(database);
-      this.refresh = refresh;
     }
 
     @Override
@@ -163,13 +162,7 @@ interface Keeper {
     @Override
     public <T> void put(Setting<T> kind, T one, Catalogue names) {
       if (one instanceof LimitOverride override) {
-        onDatabase(
-            () -> {
-              OverridesTable table = new OverridesTable(database, names);
-              table.put(List.of(override));
-              return table.setEnabled(override.name(), override.id(), true);
-            });
-        refresh.run();
+        onDatabase(() -> new OverridesTable(database, names).put(Map.of(override, true), true));
       } else {
         onDatabase(
             () -> {
@@ -187,13 +180,11 @@ interface Keeper {
      */
     @Override
     public <T> boolean remove(Setting<T> kind, LimitName name, String id, Catalogue names) {
-      if (kind.equals(Setting.PENALTY)) {
-        return onDatabase(() -> penalties.remove(name, id));
-      }
-      boolean removed =
-          onDatabase(() -> new OverridesTable(database, names).setEnabled(name, id, false));
-      refresh.run();
-      return removed;
+      return onDatabase(
+          () ->
+              kind.equals(Setting.PENALTY)
+                  ? penalties.remove(name, id)
+                  : new OverridesTable(database, names).disable(name, id));
     }
 
     private interface Work<T> {

@@ -54,8 +54,15 @@ import org.slf4j.LoggerFactory;
  * time read or save overrides and penalties. A thread that needs both locks takes `place` first.
  * Code that reacts to new deployed limits never takes `place`.
  *
- * A change is saved before it comes into force, so a confirmed change survives a crash. Other
- * servers poll the same file or database.
+ * A change is saved before it comes into force, so a confirmed change survives a crash. A saved
+ * change is in force even if it cannot be read back; only an override in a table is then in force
+ * after the next read. Before each change, and at an interval, a server reads what other servers
+ * have saved in the same file or database.
+ *
+ * A penalty is saved before its debt is charged to the bucket, and a debt is given back before its
+ * penalty is replaced or removed. So after a failure between two steps, every debt in a bucket still
+ * has its penalty, and the caller can repeat the change. To give a debt back never adds tokens to a
+ * bucket that is not in debt, even if the debt was never charged.
  *
  * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
  * form, the entry is logged and has no effect until a limit accepts the entry again.
@@ -82,6 +89,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private final CurrentLimits inForce;
   private final Keeper keeper;
   private final BucketStore store;
+  private final Runnable refresh; // reads the overrides table, if there is one
   private final ScheduledExecutorService looks;
   private final Duration every;
   private final Object place = new Object(); // held during all calls of the keeper
@@ -104,12 +112,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       @Nullable CurrentLimits deployed,
       Keeper keeper,
       BucketStore store,
+      Runnable refresh,
       Duration every) {
     this.base = base;
     this.deployed = deployed;
     this.inForce = base.derived();
     this.keeper = keeper;
     this.store = store;
+    this.refresh = refresh;
     this.looks = Periodic.scheduler("sluice-runtime-limits");
     this.every = every;
   }
@@ -154,7 +164,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /** Returns limits whose overrides and penalties are lost when the process ends. */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new MemoryKeeper(), store, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> {}, LOOK_EVERY).loaded();
   }
 
   /**
@@ -166,7 +176,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new FileKeeper(file), store, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> {}, LOOK_EVERY)
+        .loaded();
   }
 
   /**
@@ -174,7 +185,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into {@code base} at once; blocks
+   * @param refresh reads the table of overrides into {@code base} and calls {@link #baseChanged};
+   *     blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */
@@ -185,8 +197,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       CurrentLimits base,
       CurrentLimits deployed,
       BucketStore store) {
-    Keeper keeper = new TableKeeper(database, refresh);
-    return new RuntimeLimits(base, deployed, keeper, store, every).looking(Duration.ZERO);
+    Keeper keeper = new TableKeeper(database);
+    return new RuntimeLimits(base, deployed, keeper, store, refresh, every).looking(Duration.ZERO);
   }
 
   /** Returns the holder of the limits in force; every change replaces the holder's limits. */
@@ -228,10 +240,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private boolean look() {
     try {
       synchronized (place) {
-        // A saved override or penalty that had no effect can fit a new or changed limit.
-        if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
-          reload();
-        }
+        follow();
       }
       return true;
     } catch (Throwable e) { // a scheduled task that throws would never run again
@@ -249,6 +258,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @Override
   public boolean read() {
+    refresh.run();
     return look();
   }
 
@@ -256,6 +266,34 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   @Override
   public List<String> mistakes() {
     return mistakes;
+  }
+
+  /** Puts changes by other servers in force; needs the lock {@code place}. */
+  private void follow() {
+    // A saved override or penalty that had no effect can fit a new or changed limit.
+    if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
+      reload();
+    }
+  }
+
+  /**
+   * Puts a saved change in force; {@code now} is null if the setting was removed. The change is
+   * read back, but a failed read is only logged and counted. Needs the lock {@code place}.
+   */
+  private <T> void saved(Setting<T> kind, LimitName name, String id, @Nullable T now) {
+    if (deployed != null && kind.equals(Setting.OVERRIDE)) {
+      refresh.run(); // a table's overrides are a part of the base
+      return;
+    }
+    synchronized (this) {
+      List<T> all = kind.without(name.name(), id, kept);
+      if (now != null) {
+        all.add(now);
+      }
+      kept = kind.with(all, kept);
+      apply();
+    }
+    var unused = look();
   }
 
   /** Reads saved overrides and penalties, and puts them in force; needs the lock {@code place}. */
@@ -409,23 +447,47 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /**
+   * An override that was saved.
+   *
+   * @param before the override that was in force before
+   * @param override the override that was saved, with what it has kept of the override before
+   * @param warnings the warnings that a file with this override would get; a warning if no rule
+   *     charges the override's id; and a warning if the override is not in force before the next
+   *     read of the table, since the table could not be read at once
+   */
+  public record Saved(
+      @Nullable LimitOverride before, LimitOverride override, List<String> warnings) {
+
+    public Saved {
+      warnings = List.copyOf(warnings);
+    }
+  }
+
+  /**
    * Saves an override and puts it in force. A missing comment or author is copied from the current
    * override.
    *
+   * @param keepsEnd whether the end is copied from the current override, too
    * @param mayLower whether the override may be lower than the override in force, or have fewer
    *     quotas
-   * @return the warnings that a file with this override would get, and a warning if no rule charges
-   *     the override's id; can be empty
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
    * @throws KeepException if the change could not be saved; then nothing has changed
    */
   @CanIgnoreReturnValue
-  public List<String> put(LimitOverride asked, boolean mayLower) {
-    Limits before = inForce.get();
+  public Saved put(LimitOverride asked, boolean keepsEnd, boolean mayLower) {
+    LimitName name = asked.name();
     LimitOverride override = asked;
+    Limits before;
+    LimitOverride present;
     synchronized (place) {
-      LimitOverride present = override(asked.name(), asked.id());
+      refresh.run();
+      follow();
+      before = inForce.get();
+      present = override(name, asked.id());
+      if (present != null && present.isEndedAt(Instant.now())) {
+        present = null;
+      }
       Lowered lowered = present == null || mayLower ? null : asked.lowers(present);
       if (lowered != null) {
         throw new LoweredException(List.of(lowered));
@@ -438,12 +500,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
                 asked.quotas(),
                 asked.comment().isEmpty() ? present.comment() : asked.comment(),
                 asked.author().isEmpty() ? present.author() : asked.author(),
-                asked.until());
+                keepsEnd ? present.until() : asked.until());
       }
       keeper.put(Setting.OVERRIDE, override, base.get().catalogue());
-      reload();
+      saved(Setting.OVERRIDE, name, override.id(), override);
     }
-    LimitName name = override.name();
     if (!name.overridesOnly() && !before.isConfigured(name) && inForce.get().isConfigured(name)) {
       log.warn("an override was set for {}, which has no default quota for other ids", name);
     }
@@ -452,7 +513,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     if (unasked != null) {
       doubts.add(unasked);
     }
-    return List.copyOf(doubts);
+    LimitOverride now = override(name, override.id());
+    boolean isInForce =
+        now != null
+            && now.quotas().equals(override.quotas())
+            && Objects.equals(now.until(), override.until());
+    if (!isInForce) {
+      doubts.add("the override is saved, but is not in force yet");
+    }
+    return new Saved(present, now != null && isInForce ? now : override, doubts);
   }
 
   /**
@@ -499,7 +568,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
           "until: found %s, expected an instant after now (%s by the store's clock)"
               .formatted(until, instant(now.nowNanos())));
     }
-    set(penalty);
+    replace(penalty);
     return penalty;
   }
 
@@ -515,29 +584,29 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Reading now = look(name, id, quota(name, id));
     Instant until = instant(now.nowNanos()).plus(time);
     Penalty penalty = new Penalty(name, id, until, 0, note.comment(), note.author());
-    set(penalty);
+    replace(penalty);
     return penalty;
   }
 
   /**
    * Empties a bucket and charges a debt to it. Requests for the id are denied until the debt is
-   * refilled; at that moment the bucket is empty.
+   * refilled; at that moment the bucket is empty. A call that failed can be repeated.
    *
    * @param tokens the size of the debt, at least 1
    * @throws IllegalArgumentException if nothing limits the id, or the debt is so large that it
    *     would never be refilled
-   * @throws KeepException if the penalty could not be saved; then nothing has changed
-   * @throws dev.sluice.store.StoreException if the store does not answer
+   * @throws KeepException if the penalty could not be saved; then it is not in force
+   * @throws dev.sluice.store.StoreException if the store does not answer; then the penalty can be
+   *     in force although the debt was not charged
    */
   public Penalty owe(LimitName name, String id, long tokens, Note note) {
     Quota quota = quota(name, id);
     Reading now = look(name, id, quota);
     long debtNanos;
-    long aheadNanos;
+    long tatNanos;
     try {
       debtNanos = Math.multiplyExact(tokens, quota.intervalNanos());
-      Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
-      aheadNanos = Math.addExact(quota.offsetNanos(), debtNanos);
+      tatNanos = Math.addExact(Math.addExact(now.nowNanos(), debtNanos), quota.offsetNanos());
     } catch (ArithmeticException e) {
       throw new IllegalArgumentException(
           "owe: found %s, expected fewer tokens: at one token per %s ns, the debt would never end"
@@ -545,47 +614,73 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
     Instant until = instant(now.nowNanos()).plusNanos(debtNanos);
     Penalty penalty = new Penalty(name, id, until, tokens, note.comment(), note.author());
-    set(penalty);
-    long missingNanos = aheadNanos - Gcra.aheadNanos(now.nowNanos(), now.tatNanos());
-    if (missingNanos > 0) {
-      charge(name, id, Effect.of(Effect.Op.SPEND, missingNanos, Long.MAX_VALUE));
+    replace(penalty);
+    long aheadNanos = tatNanos - look(name, id, quota).nowNanos();
+    if (aheadNanos > 0) {
+      // Moves the TAT to tatNanos at most: if two servers charge the same debt, it is charged once.
+      charge(name, id, new Effect(Effect.Op.SPEND_UP_TO, aheadNanos, aheadNanos, 1));
     }
     return penalty;
   }
 
   /**
-   * Removes a penalty; returns false if there was none. If the penalty is a debt, the rest of the
-   * debt is refunded, and the bucket is then empty.
+   * Removes and returns a penalty, which can have ended; returns null if there was none. If the
+   * penalty is a debt, the rest of the debt is refunded, and the bucket is then empty. A call that
+   * failed can be repeated.
    *
    * @throws KeepException if the removal could not be saved; then the penalty stays in force
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
-  public boolean acquit(LimitName name, String id) {
-    Penalty penalty = inForce.get().penaltyFor(name, id);
-    boolean removed = remove(Setting.PENALTY, name, id);
-    if (penalty != null && penalty.owed() > 0) {
-      Reading now = look(name, id, null);
-      long leftNanos = penalty.untilNanos() - now.nowNanos();
-      if (leftNanos > 0) {
-        charge(name, id, Effect.of(Effect.Op.REFUND, leftNanos, Long.MAX_VALUE));
-      }
-    }
-    return removed;
+  public @Nullable Penalty acquit(LimitName name, String id) {
+    Penalty penalty = giveBackDebt(name, id);
+    return remove(Setting.PENALTY, name, id) ? penalty : null;
   }
 
   private <T> boolean remove(Setting<T> kind, LimitName name, String id) {
     synchronized (place) {
       boolean removed = keeper.remove(kind, name, id, base.get().catalogue());
-      reload();
+      saved(kind, name, id, null);
       return removed;
     }
   }
 
-  private void set(Penalty penalty) {
+  private void replace(Penalty penalty) {
+    var unused = giveBackDebt(penalty.name(), penalty.id());
     synchronized (place) {
       keeper.put(Setting.PENALTY, penalty, base.get().catalogue());
-      reload();
+      saved(Setting.PENALTY, penalty.name(), penalty.id(), penalty);
     }
+  }
+
+  /**
+   * Refunds the rest of the debt of an id's penalty, if any, so that the bucket is empty, and
+   * returns the penalty.
+   */
+  private @Nullable Penalty giveBackDebt(LimitName name, String id) {
+    synchronized (place) {
+      follow();
+    }
+    Penalty debt = inForce.get().penaltyFor(name, id);
+    if (debt == null || debt.owed() == 0) {
+      return debt;
+    }
+    Quota quota = inForce.get().quotaFor(name, id);
+    long emptyNanos = quota == null ? 0 : quota.offsetNanos();
+    Reading seen;
+    Reading found;
+    do {
+      seen = look(name, id, quota);
+      long aheadNanos = Gcra.aheadNanos(seen.nowNanos(), seen.tatNanos());
+      long backNanos = Math.min(debt.untilNanos() - seen.nowNanos(), aheadNanos - emptyNanos);
+      if (backNanos <= 0) {
+        return debt;
+      }
+      // Another server may give the debt back at the same time, so the TAT must still be as seen.
+      found =
+          charge(
+              name, id, new Effect(Effect.Op.WITHDRAW, backNanos, Long.MAX_VALUE, seen.tatNanos()));
+    } while (found.tatNanos() != seen.tatNanos());
+    return debt;
   }
 
   private Quota quota(LimitName name, String id) {

@@ -6,6 +6,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Penalty;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
@@ -26,7 +27,8 @@ public final class Setting<T> {
           LimitName::overrideId,
           LimitOverride::moved,
           Kept::overrides,
-          (kept, overrides) -> new Kept(overrides, kept.penalties()));
+          (kept, overrides) -> new Kept(overrides, kept.penalties()),
+          LimitOverride::until);
 
   /** The setting {@code penalty}: a ban or a debt of one id. */
   public static final Setting<Penalty> PENALTY =
@@ -38,7 +40,8 @@ public final class Setting<T> {
           (one, name, id) ->
               new Penalty(name, id, one.until(), one.owed(), one.comment(), one.author()),
           Kept::penalties,
-          (kept, penalties) -> new Kept(kept.overrides(), penalties));
+          (kept, penalties) -> new Kept(kept.overrides(), penalties),
+          Penalty::until);
 
   private interface Moved<T> {
     T to(T one, LimitName name, String id);
@@ -55,6 +58,7 @@ public final class Setting<T> {
   private final Moved<T> moved;
   private final Function<Kept, List<T>> all;
   private final Replaced<T> replaced;
+  private final Function<T, @Nullable Instant> until;
 
   private Setting(
       String words,
@@ -63,7 +67,8 @@ public final class Setting<T> {
       Function<LimitName, IdFormat> form,
       Moved<T> moved,
       Function<Kept, List<T>> all,
-      Replaced<T> replaced) {
+      Replaced<T> replaced,
+      Function<T, @Nullable Instant> until) {
     this.words = words;
     this.name = name;
     this.id = id;
@@ -71,6 +76,7 @@ public final class Setting<T> {
     this.moved = moved;
     this.all = all;
     this.replaced = replaced;
+    this.until = until;
   }
 
   /** All settings that were made at run time, at most one of each kind for an id of a limit. */
@@ -106,6 +112,11 @@ public final class Setting<T> {
 
   Kept with(List<T> settings, Kept kept) {
     return replaced.in(kept, settings);
+  }
+
+  boolean isEndedAt(Instant at, T one) {
+    Instant end = until.apply(one);
+    return end != null && !end.isAfter(at);
   }
 
   /** Whether a setting is for a limit's id; compares names, since limit numbers can change. */

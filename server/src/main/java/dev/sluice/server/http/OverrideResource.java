@@ -10,6 +10,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.admin.RuntimeLimits.Note;
+import dev.sluice.server.admin.RuntimeLimits.Saved;
 import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
@@ -65,22 +66,17 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     }
     body.require(FIELDS);
     Note note = body.note(caller);
-    LimitOverride before = limits.override(name, id);
-    Instant until = until(body, before);
+    Instant until = until(body);
     List<Quota> quotas = body.quotas();
     LimitOverride asked = new LimitOverride(name, id, quotas, note.comment(), note.author(), until);
-    List<String> warnings = limits.put(asked, force);
-    LimitOverride set = limits.override(name, id);
+    Saved saved = limits.put(asked, !body.has("until"), force);
+    LimitOverride before = saved.before();
     return new Done(
-        json -> write(set == null ? asked : set, warnings, json),
-        detail(described(asked), before == null ? null : described(before)));
+        json -> write(saved.override(), saved.warnings(), json),
+        detail(described(saved.override()), before == null ? null : described(before)));
   }
 
-  /** Returns the end of the override; if {@code until} is missing, the override's current end. */
-  private static @Nullable Instant until(AdminBody body, @Nullable LimitOverride before) {
-    if (!body.has("until")) {
-      return before == null ? null : before.until();
-    }
+  private static @Nullable Instant until(AdminBody body) {
     Instant until = NEVER.equals(body.text("until")) ? null : body.until();
     if (until != null && !until.isAfter(Instant.now())) {
       body.mistake("until", "found %s, expected a time in the future".formatted(until));
@@ -109,7 +105,8 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     if (limits.remove(name, id)) {
       return before == null ? "" : described(before);
     }
-    if (limits.override(name, id) != null) {
+    LimitOverride left = limits.override(name, id);
+    if (left != null && !limits.isKept(left)) {
       throw new WireException(
           "id", "this override was deployed with the limit files; remove it from these files");
     }

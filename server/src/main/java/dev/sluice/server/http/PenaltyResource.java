@@ -105,10 +105,9 @@ final class PenaltyResource extends AdminResource<Penalty> {
 
   @Override
   @Nullable String delete(LimitName name, String id) {
-    Penalty known = limits.limits().get().penaltyFor(name, id);
-    boolean isOver = known != null && !isInForce(known);
-    boolean removed = limits.acquit(name, id) && !isOver; // an ended penalty is not shown either
-    return !removed ? null : known == null ? "" : described(known);
+    Penalty removed = limits.acquit(name, id);
+    // GET does not show an ended penalty either.
+    return removed == null || !isInForce(removed) ? null : described(removed);
   }
 
   @Override

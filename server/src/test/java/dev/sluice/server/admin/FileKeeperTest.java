@@ -141,7 +141,7 @@ class FileKeeperTest {
         change.run();
         return;
       } catch (KeepException e) {
-        if (!String.valueOf(e.getMessage()).contains("another server has been changing it")) {
+        if (!String.valueOf(e.getMessage()).contains("another server has been changing the file")) {
           throw e;
         }
       }

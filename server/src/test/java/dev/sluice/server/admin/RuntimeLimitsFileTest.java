@@ -44,8 +44,8 @@ class RuntimeLimitsFileTest {
   void keepsTwoOverridesAndAPenaltyOfB() {
     file = folder.resolve("kept.yml");
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
-      runtime.put(override(B, "bob"), true);
-      runtime.put(override(B, "::1"), true);
+      runtime.put(override(B, "bob"), false, true);
+      runtime.put(override(B, "::1"), false, true);
       assertThat(runtime.ban(B, "bob", UNTIL, new Note("too loud", "ann"))).isNotNull();
     }
   }
@@ -61,7 +61,7 @@ class RuntimeLimitsFileTest {
         new LimitOverride(A, "later", QUOTA, "", "ann", soon.plus(Duration.ofDays(9)));
     Limits base = limits(A, B).withOverrides(List.of(deployed));
     try (RuntimeLimits runtime = start(new CurrentLimits(base))) {
-      List.of(set, tomorrow, later).forEach(one -> runtime.put(one, true));
+      List.of(set, tomorrow, later).forEach(one -> runtime.put(one, false, true));
       await()
           .untilAsserted(
               () ->
@@ -75,7 +75,7 @@ class RuntimeLimitsFileTest {
   void limitThatIsGone_stopsNeitherTheStart_norOtherChanges_andItsEntriesComeBackWithIt() {
     CurrentLimits base = new CurrentLimits(limits(A));
     try (RuntimeLimits runtime = start(base)) {
-      runtime.put(override(A, "ann"), true);
+      runtime.put(override(A, "ann"), false, true);
       assertThat(runtime.ban(A, "ann", UNTIL, new Note("", ""))).isNotNull();
       assertThat(runtime.limits().get().overridesOf(A)).containsExactly(override(A, "ann"));
       assertThat(runtime.limits().get().penaltyFor(A, "ann")).isNotNull();
@@ -99,7 +99,7 @@ class RuntimeLimitsFileTest {
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B_BY_ADDRESS)))) {
       assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS))
           .containsExactly(override(B_BY_ADDRESS, "::1"));
-      runtime.put(override(B_BY_ADDRESS, "::2"), true);
+      runtime.put(override(B_BY_ADDRESS, "::2"), false, true);
       assertThat(runtime.ban(B_BY_ADDRESS, "::2", UNTIL, new Note("", ""))).isNotNull();
       assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS)).hasSize(2);
     }
@@ -116,7 +116,7 @@ class RuntimeLimitsFileTest {
     Files.writeString(
         file, entry.formatted(7, 7, "0:0:0:0:0:0:0:1") + entry.formatted(5, 5, "::1"));
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B_BY_ADDRESS)))) {
-      runtime.put(override(A, "ann"), true);
+      runtime.put(override(A, "ann"), false, true);
       assertThat(runtime.limits().get().overridesOf(B_BY_ADDRESS))
           .containsExactly(override(B_BY_ADDRESS, "::1"));
     }
@@ -149,16 +149,16 @@ class RuntimeLimitsFileTest {
     }
     Files.writeString(file, full);
     try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
-      runtime.put(override(A, "ann"), true);
+      runtime.put(override(A, "ann"), false, true);
       byte[] before = Files.readAllBytes(file);
       LimitOverride large = new LimitOverride(A, "bob", QUOTA, "x".repeat(250_000));
-      assertThatThrownBy(() -> runtime.put(large, true))
+      assertThatThrownBy(() -> runtime.put(large, false, true))
           .isInstanceOf(KeepException.class)
           .hasMessageContaining("the change was rejected");
       assertThat(file).hasBinaryContent(before);
       assertThat(folder).isDirectoryNotContaining("glob:**.tmp");
       assertThat(runtime.remove(A, "0000001")).isTrue();
-      runtime.put(override(A, "cid"), true);
+      runtime.put(override(A, "cid"), false, true);
     }
     try (RuntimeLimits again = start(new CurrentLimits(limits(A, B)))) {
       assertThat(again.limits().get().overridesOf(A))
@@ -175,7 +175,7 @@ class RuntimeLimitsFileTest {
     for (Path link : List.of(one, other)) {
       file = link;
       try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
-        runtime.put(override(A, link.getFileName().toString()), true);
+        runtime.put(override(A, link.getFileName().toString()), false, true);
         assertThat(runtime.ban(A, "ann", UNTIL, new Note("", ""))).isNotNull();
       }
       assertThat(link).isSymbolicLink();
