@@ -69,7 +69,11 @@ final class LogReplay {
   @Option(names = "--json", description = "Prints the result as one JSON object.")
   private boolean json;
 
-  @Option(names = "--csv", paramLabel = "FILE", description = "Writes each denial as CSV.")
+  @Option(
+      names = "--csv",
+      paramLabel = "FILE",
+      description =
+          "Writes each denial as CSV. The column wait_seconds is empty if the request never passes.")
   private @Nullable Path csv;
 
   @Option(
@@ -126,6 +130,10 @@ final class LogReplay {
     ClientNames names = names();
     if (report != null) {
       SimulateCommand.requireWritable(report);
+    }
+    if (shard != null && comparison.isAskedFor()) {
+      throw new InputException(
+          "--shard and --compare contradict each other: the server's counts are those of all shards; remove one");
     }
     Limits limits = log.limits(files);
     Map<String, ShadowComparison.Counts> atServer = comparison.ask(console);

@@ -165,9 +165,10 @@ final class ReplayCommand extends ConsoleCommand {
   }
 
   private void requireMemory() {
-    if (!store.equals(Stores.MEMORY)) {
+    if (!store.equals(Stores.MEMORY) || !passwords.none()) {
       throw new InputException(
-          "--store is only for a trace: the buckets of access logs are always kept in memory; remove --store");
+          "%s is only for a trace: the buckets of access logs are always kept in memory; remove %1$s"
+              .formatted(passwords.none() ? "--store" : "the store's password"));
     }
   }
 

@@ -55,6 +55,9 @@ final class ServerClient {
   private static final Duration ANSWER_PATIENCE = PATIENCE.plusMillis(500);
 
   private static final int LARGEST_ANSWER = 8 << 20;
+  private static final String EXPLAIN = "/v1/explain";
+  private static final String RELOAD = "/v1/admin/reload";
+  private static final String DRY_RUN = RELOAD + "?dryRun=true";
   private static final int OK = 200;
   private static final int UNAUTHORIZED = 401;
   private static final int CONFLICT = 409;
@@ -245,7 +248,7 @@ final class ServerClient {
    * answer as lines of text that are safe to print.
    */
   List<String> explain(Map<String, Object> question) {
-    return texts(object("POST", "/v1/explain", question), "lines");
+    return texts(object("POST", EXPLAIN, question), "lines");
   }
 
   /**
@@ -267,7 +270,7 @@ final class ServerClient {
 
   /** Makes the server reload its limit files. */
   Reload reload(boolean dryRun) {
-    return reload("/v1/admin/reload" + (dryRun ? "?dryRun=true" : ""), dryRun);
+    return reload(dryRun ? DRY_RUN : RELOAD, dryRun);
   }
 
   /**
@@ -406,6 +409,9 @@ final class ServerClient {
       Thread.currentThread().interrupt();
       throw noAnswer(server + ": interrupted", e);
     }
+    if (body.size() > LARGEST_ANSWER) {
+      throw noAnswer(server + ": the answer has more than 8 MiB", null);
+    }
     return read(
         status, body.toString(StandardCharsets.UTF_8), fields == null ? Set.of() : fields.keySet());
   }
@@ -417,7 +423,7 @@ final class ServerClient {
   private int answer(HttpRequest request, ByteArrayOutputStream body)
       throws IOException, InterruptedException {
     Consumer<byte[]> keep =
-        part -> body.write(part, 0, Math.min(part.length, LARGEST_ANSWER - body.size()));
+        part -> body.write(part, 0, Math.min(part.length, LARGEST_ANSWER + 1 - body.size()));
     CompletableFuture<HttpResponse<Void>> answer =
         client.sendAsync(request, BodyHandlers.ofByteArrayConsumer(part -> part.ifPresent(keep)));
     try {
@@ -500,10 +506,13 @@ final class ServerClient {
 
   /** Returns what is known about the effect of a request whose response was lost. */
   private static String lost(String method, String path) {
-    if (method.equals("GET") || path.equals(pathOf(Act.CHECK))) {
+    if (method.equals("GET") || path.equals(pathOf(Act.CHECK)) || path.equals(EXPLAIN)) {
       return "nothing was charged";
     }
-    return method.equals("POST")
+    if (path.equals(DRY_RUN)) {
+      return "nothing was changed";
+    }
+    return method.equals("POST") && !path.startsWith("/v1/admin/")
         ? "whether anything was charged is unknown"
         : "whether anything was changed is unknown";
   }

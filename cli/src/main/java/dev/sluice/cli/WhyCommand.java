@@ -121,6 +121,10 @@ final class WhyCommand extends ConsoleCommand {
       throw new InputException(
           "expected --server URL of a running server, or --log FILE with --limits FILE");
     }
+    String ofServer = request != null ? "--request" : clientOptions.given();
+    if (ofServer != null) {
+      throw new InputException(ofServer + ": requires --server URL, but the options name logs");
+    }
     if (files.limits() == null) {
       throw new InputException(
           "the option --limits FILE is missing: the requests are decided with these limits");
@@ -151,9 +155,9 @@ final class WhyCommand extends ConsoleCommand {
   }
 
   private int explain(String url) {
-    if (!logs.isEmpty() || files.limits() != null) {
+    if (!logs.isEmpty() || !files.none() || log.isAskedFor() || format != null || at != null) {
       throw new InputException(
-          "found --server beside --log or --limits, expected one or the other");
+          "found --server beside an option for logs or limit files, expected one or the other");
     }
     Map<String, Object> question = new LinkedHashMap<>(Map.of("limit", limit, "id", id));
     if (request != null) {
@@ -220,12 +224,15 @@ final class WhyCommand extends ConsoleCommand {
 
   private static String line(Step step, long burst, ZoneId zone) {
     Instant when = Instant.ofEpochSecond(0, step.atNanos());
-    int full = (int) (BAR * step.after() / Math.max(1, burst));
+    int full = (int) (BAR * ((double) step.after() / Math.max(1, burst)));
     String what =
-        step.denied()
-            ? "denied by %s, would pass after %s"
-                .formatted(step.deniedBy(), Quantities.rounded(step.retryInNanos()))
-            : "allowed";
+        !step.denied()
+            ? "allowed"
+            : step.retryInNanos() == 0
+                ? "denied by %s, never passes: its cost is above the burst"
+                    .formatted(step.deniedBy())
+                : "denied by %s, would pass after %s"
+                    .formatted(step.deniedBy(), Quantities.rounded(step.retryInNanos()));
     return String.format(
         Locale.ROOT,
         "%s  %s%s  %,d -> %,d  %s%s  %s",

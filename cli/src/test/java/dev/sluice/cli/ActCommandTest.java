@@ -23,6 +23,7 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
+import java.io.OutputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -44,6 +45,8 @@ import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 
 final class ActCommandTest {
 
@@ -339,8 +342,18 @@ final class ActCommandTest {
         .isEqualTo("given back" + end);
   }
 
-  @Test
-  void answerThatIsLost_saysThatTheChargeIsUnknown() throws Exception {
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "spend LoginsPerIPAddress 192.0.2.7 | whether anything was charged is unknown",
+        "check LoginsPerIPAddress 192.0.2.7 | nothing was charged",
+        "why LoginsPerIPAddress 192.0.2.7   | nothing was charged",
+        "reload                             | whether anything was changed is unknown",
+        "reload --dry-run                   | nothing was changed",
+        "rollback                           | whether anything was changed is unknown"
+      })
+  void answerThatIsLost_saysWhatIsUnknown(String command, String unknown) throws Exception {
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
       CompletableFuture<Void> closed =
           CompletableFuture.runAsync(
@@ -355,9 +368,9 @@ final class ActCommandTest {
                 }
               });
       String url = "http://127.0.0.1:" + server.getLocalPort();
-      Cli lost = Cli.run("spend", "LoginsPerIPAddress", "192.0.2.7", "--server", url);
+      Cli lost = Cli.run((command + " --server " + url).split(" "));
       assertThat(lost.code()).isEqualTo(Exit.UNREACHABLE);
-      assertThat(lost.err()).contains("; whether anything was charged is unknown; ");
+      assertThat(lost.err()).contains("; " + unknown + "; ");
       closed.get(60, TimeUnit.SECONDS);
     }
   }
@@ -415,6 +428,31 @@ final class ActCommandTest {
       Cli bad = Cli.run("check", "A", "b", "--server", url);
       assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(bad.err()).contains("--server: expected http://host:port").doesNotContain("S3");
+    }
+  }
+
+  /** A part of an answer would look like a whole list of limits, or would be broken JSON. */
+  @Test
+  void answerAbove8MiB_isRefused_notCut() throws IOException {
+    HttpServer large =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    large.createContext(
+        "/",
+        exchange -> {
+          exchange.sendResponseHeaders(200, 0);
+          try (OutputStream body = exchange.getResponseBody()) {
+            body.write("[".repeat(9 << 20).getBytes(US_ASCII));
+          }
+        });
+    large.start();
+    try {
+      String url = "http://127.0.0.1:" + large.getAddress().getPort();
+      Cli limits = Cli.run("limits", "--json", "--server", url);
+      assertThat(limits.err()).contains(url + ": the answer has more than 8 MiB");
+      assertThat(limits.out()).isEmpty();
+      assertThat(limits.code()).isEqualTo(Exit.UNREACHABLE);
+    } finally {
+      large.stop(0);
     }
   }
 

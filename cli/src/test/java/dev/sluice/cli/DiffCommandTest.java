@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import static java.util.Map.entry;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Differences between files and folders, and the exit codes. */
 class DiffCommandTest {
@@ -164,6 +170,100 @@ class DiffCommandTest {
             "PerKey of bob: quotas 5 per 1m, burst 5"
                 + " → 9 per 1h, burst 9 and 4 per 1s, burst 4",
             "PerKey of eve: override added, 9 per 1h, burst 9 and 4 per 1s, burst 4");
+  }
+
+  @Test
+  void eachFieldOfALimit_isCompared() throws IOException {
+    String id = "id: 'string:ipAddress'";
+    String quota = "burst: 20, count: 20, period: 1m";
+    Map<String, String> changes =
+        Map.ofEntries(
+            entry("burst", id + ", burst: 21, count: 20, period: 1m"),
+            entry("count", id + ", burst: 20, count: 21, period: 1m"),
+            entry("period", id + ", burst: 20, count: 20, period: 2m"),
+            entry("quotas", id + ", quotas: [20 per 1m, 3 per 1s]"),
+            entry("unlimited", id + ", unlimited: true"),
+            entry("overridesOnly", id + ", overridesOnly: true"),
+            entry("id", "id: 'string:string', " + quota),
+            entry("number", id + ", number: 1001, " + quota),
+            entry("overrideId", id + ", overrideId: string, " + quota),
+            entry("message", id + ", message: slower, " + quota),
+            entry("help", id + ", help: 'https://example.com', " + quota),
+            entry("jitter", id + ", jitter: 0.5, " + quota),
+            entry("longestWait", id + ", longestWait: 10s, " + quota),
+            entry("debt", id + ", debt: 1, " + quota),
+            entry("longestReservation", id + ", longestReservation: 1h, " + quota),
+            entry("lapse", id + ", lapse: give-back, " + quota));
+    requireDifferences("PerUser: {%s}\n", id + ", " + quota, changes);
+  }
+
+  @Test
+  void eachFieldOfAnOverride_isCompared() throws IOException {
+    String override =
+        """
+        limits: {PerKey: {id: string, burst: 20, count: 20, period: 1m}}
+        overrides: [{PerKey: {%s}}]
+        """;
+    String quota = "burst: 9, count: 9, period: 1m, ids: ";
+    Map<String, String> changes =
+        Map.of(
+            "burst", "burst: 8, count: 9, period: 1m, ids: [ann]",
+            "count", "burst: 9, count: 8, period: 1m, ids: [ann]",
+            "period", "burst: 9, count: 9, period: 2m, ids: [ann]",
+            "quotas", "quotas: [9 per 1m, 3 per 1s], ids: [ann]",
+            "ids", quota + "[bob]");
+    requireDifferences(override, quota + "[ann]", changes);
+    Map<String, String> changesOfAnId =
+        Map.of(
+            "id", "id: bob",
+            "comment", "id: ann, comment: hi",
+            "author", "id: ann, author: eve",
+            "until", "id: ann, until: 2040-03-01");
+    requireDifferences(override.formatted(quota + "[{%s}]"), "id: ann", changesOfAnId);
+  }
+
+  /** Requires a change for each field that an entry may have, and a difference for each change. */
+  private void requireDifferences(String file, String old, Map<String, String> changes)
+      throws IOException {
+    String all = diff(file.formatted(old), file.formatted(old + ", nothing: 1")).err();
+    Matcher known = Pattern.compile("expected one of ([A-Za-z, ]+)").matcher(all);
+    assertThat(known.find()).as(all).isTrue();
+    assertThat(changes.keySet()).containsExactlyInAnyOrder(known.group(1).split(", "));
+    for (Map.Entry<String, String> change : changes.entrySet()) {
+      Cli diff = diff(file.formatted(old), file.formatted(change.getValue()), "--exit-code");
+      assertThat(diff.code()).as("%s: %s", change.getKey(), diff.err()).isEqualTo(Exit.NO);
+    }
+  }
+
+  @Test
+  void lapse_isNamed() throws IOException {
+    assertThat(diff(OLD, OLD.replace("10m", "10m, lapse: give-back")).out())
+        .isEqualTo("LoginsPerIp: lapse none → give-back\n");
+  }
+
+  /** The overrides of such a limit can be in the files, or in a table that diff does not read. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"", "overrides:\n  - Exports: {burst: 5, count: 5, period: 1m, ids: [ann]}\n"})
+  void limitWithOverridesOnly_differsFromALimitWithoutADefault(String overrides)
+      throws IOException {
+    String only = "limits:\n  Exports: {id: string, overridesOnly: true}\n" + overrides;
+    String none = "limits: {}\nnames: [{name: Exports, id: string}]\n" + overrides;
+    assertThat(diff(only, none, "--exit-code"))
+        .isEqualTo(
+            new Cli(
+                Exit.NO,
+                overrides.isEmpty()
+                    ? "Exports: removed\n"
+                    : "Exports: default unlimited without an override → no default, overridesOnly true → false\n",
+                ""));
+    assertThat(diff(none, only, "--exit-code").out())
+        .isEqualTo(
+            overrides.isEmpty()
+                ? "Exports: added, unlimited without an override\n"
+                : "Exports: default no default → unlimited without an override, overridesOnly false → true\n");
+    assertThat(diff(only, only.replace("true", "true, message: slower"), "--exit-code").code())
+        .isEqualTo(Exit.NO);
   }
 
   @Test

@@ -149,7 +149,9 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts LIMIT=TEMPLATE for LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
-        "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace"
+        "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace",
+        "--count=LoginsPerClient={ip} --store-password-file=x | the store's password is only for a trace",
+        "--count=LoginsPerClient={ip} --shard=1/2 --compare=http://127.0.0.1:1 | --shard and --compare contradict each other"
       })
   void misuse_isRefused(String options, String message) {
     List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
@@ -425,6 +427,73 @@ final class LogReplayTest {
     assertThat(why("LoginsPerClient", "x", "--log", log).code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "x").err())
         .contains("--at: found");
+  }
+
+  @Test
+  void requestWithACostAboveTheBurst_neverPasses() throws IOException {
+    String tokens =
+        write(
+            "tokens.jsonl",
+            "{\"time\":\"2026-11-26T10:00:00Z\",\"remote_addr\":\"203.0.113.7\",\"tokens\":5}\n");
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", tokens, "--cost-field", "tokens");
+    assertThat(run.out())
+        .contains("denied by LoginsPerClient, never passes: its cost is above the burst");
+    Path csv = folder.resolve("denials.csv");
+    Cli replay =
+        replay(
+            "--count",
+            "LoginsPerClient={ip}",
+            "--cost-field",
+            "tokens",
+            "--csv",
+            csv.toString(),
+            tokens);
+    assertThat(replay.err()).isEmpty();
+    assertThat(csv).content().endsWith(",LoginsPerClient,203.0.113.7,,,\n");
+  }
+
+  @Test
+  void why_ofAHugeBurst_showsAFullBucket() throws IOException {
+    limits =
+        write(
+            "huge.yml",
+            "LoginsPerClient: {id: ipAddress, burst: 500000000000000000, count: 1000000000, period: 1s}\n");
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).contains("  ####################  500,000,000,000,000,000 -> ");
+  }
+
+  /** Each option would be ignored without a word. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "--log=x",
+        "--limits=x",
+        "--overrides=x",
+        "--names=x",
+        "--rules=x",
+        "--count=A={ip}",
+        "--format=caddy",
+        "--at=2026-11-26T10:00:00Z",
+        "--zone=UTC",
+        "--window=1s",
+        "--skip-status=429",
+        "--cost-field=tokens",
+        "--strict"
+      })
+  void why_ofAServer_refusesOptionsForLogs(String option) {
+    Cli run =
+        Cli.run("why", "LoginsPerClient", "203.0.113.7", "--server", "http://127.0.0.1:1", option);
+    assertThat(run.err()).contains("found --server beside an option for logs or limit files");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"--request=GET /", "--token-file=x", "--cacert=x"})
+  void why_ofALog_refusesOptionsForAServer(String option) {
+    Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log, option);
+    assertThat(run.err()).contains(": requires --server URL");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
   private Cli why(String... args) {

@@ -25,6 +25,7 @@ final class Clients {
   private int[] slots = new int[1 << 10]; // the client's index plus 1; 0 for an empty slot
   private int count;
   private boolean full;
+  int mostBytes = Integer.MAX_VALUE - 8; // the largest array; tests set a smaller number
 
   Clients(int most) {
     this.most = most;
@@ -42,7 +43,7 @@ final class Clients {
     if (slots[slot] != 0) {
       return slots[slot] - 1;
     }
-    if (count == most) {
+    if (count == most || bytes.length > mostBytes - start(count)) {
       full = true;
       return NONE;
     }
@@ -75,7 +76,7 @@ final class Clients {
   private int add(byte[] name) {
     int start = start(count);
     if (names.length < start + name.length) {
-      names = Arrays.copyOf(names, 2 * (start + name.length));
+      names = Arrays.copyOf(names, (int) Math.min(2L * (start + name.length), mostBytes));
     }
     System.arraycopy(name, 0, names, start, name.length);
     if (count == ends.length) {

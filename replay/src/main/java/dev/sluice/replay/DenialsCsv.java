@@ -39,7 +39,7 @@ public final class DenialsCsv implements Consumer<Denial> {
                 names.of(denial.id()),
                 denial.request(),
                 denial.status() < 0 ? "" : String.valueOf(denial.status()),
-                String.valueOf(denial.retryInNanos() / 1e9))
+                denial.retryInNanos() == 0 ? "" : String.valueOf(denial.retryInNanos() / 1e9))
             .stream()
             .map(DenialsCsv::cell)
             .collect(Collectors.joining(",")));

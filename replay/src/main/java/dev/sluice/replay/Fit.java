@@ -89,7 +89,7 @@ public final class Fit implements Demands {
 
   private final List<Quota> rates;
   private final @Nullable Attack attack;
-  private final Clients ids = new Clients(Integer.MAX_VALUE);
+  final Clients ids = new Clients(Integer.MAX_VALUE);
   private final Buckets normal;
   private final Buckets all;
   private long[] inAttack = new long[1 << 8];
@@ -112,6 +112,11 @@ public final class Fit implements Demands {
   @Override
   public void take(long atNanos, String id, long cost) {
     int client = ids.number(id);
+    if (client == Clients.NONE) {
+      throw new LogException(
+          "the log has more than %s ids of the limit, which is more than a fit can keep; fit a part of the log, such as an hour"
+              .formatted(ids.size()));
+    }
     Attack heavy = attack;
     if (heavy != null) {
       all.add(client, atNanos, cost);

@@ -318,6 +318,8 @@ public final class Replay {
    *     tokens in any of their buckets
    * @param deniedBy the limit that denied the request, which can be another limit than the watched
    *     limit, and the quota if this limit has several; empty if the request was allowed
+   * @param retryInNanos the wait after which the request would be allowed; 0 if the request was
+   *     allowed, or would never be allowed
    */
   public record Step(
       long atNanos,

@@ -84,13 +84,13 @@ public final class ReplayText {
     for (Row row : result.rows()) {
       List<String> line = new ArrayList<>(cells(row));
       if (change != null) {
-        line.add(difference(row, twin(row, change.rows())));
+        line.add(difference(row, result.rows(), change.rows()));
       }
       cells.add(line);
     }
     if (change != null) {
       for (Row row : change.rows()) {
-        if (twin(row, result.rows()) == null) {
+        if (twin(row, change.rows(), result.rows()) == null) {
           cells.add(
               List.of(
                   rule(row),
@@ -139,21 +139,33 @@ public final class ReplayText {
     return part == 0 ? "0" : "%s (%s)".formatted(Words.whole(part), Words.percent(part, whole));
   }
 
-  /** Returns the row with the same rule and the same limit; null if there is no such row. */
-  static @Nullable Row twin(Row row, List<Row> others) {
-    return others.stream()
-        .filter(
-            other ->
-                other.rule().equals(row.rule())
-                    && other.limit().equals(row.limit())
-                    && other.shadow() == row.shadow())
-        .findFirst()
-        .orElse(null);
+  /**
+   * Returns the row of the same rule and limit among {@code others}; null if there is none, or if
+   * it cannot be determined. The two rows can belong to different files, in which the rule is on
+   * different lines, so rows with the same paths and limit are matched by their order.
+   */
+  private static @Nullable Row twin(Row row, List<Row> own, List<Row> others) {
+    List<Row> alike = alike(row, others);
+    List<Row> ownAlike = alike(row, own);
+    return alike.size() == ownAlike.size()
+        ? alike.get(ownAlike.indexOf(row))
+        : alike.stream().filter(other -> other.rule().equals(row.rule())).findFirst().orElse(null);
   }
 
-  private static String difference(Row row, @Nullable Row candidate) {
+  private static List<Row> alike(Row row, List<Row> rows) {
+    return rows.stream()
+        .filter(
+            other ->
+                other.paths().equals(row.paths())
+                    && other.limit().equals(row.limit())
+                    && other.shadow() == row.shadow())
+        .toList();
+  }
+
+  private static String difference(Row row, List<Row> own, List<Row> others) {
+    Row candidate = twin(row, own, others);
     if (candidate == null) {
-      return "not charged";
+      return alike(row, others).isEmpty() ? "not charged" : "no equal rule";
     }
     long requests = candidate.denied() - row.denied();
     long clients = candidate.deniedClients() - row.deniedClients();

@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import dev.sluice.gcra.Quota;
@@ -85,6 +86,24 @@ final class FitTest {
             .run();
     assertTrue(result.totals().denied() >= denied.size());
     return denied;
+  }
+
+  /** An array cannot grow to 2^31 bytes, which 60 million UUIDs have. */
+  @Test
+  void idsThatAreTooManyForTheirArray_areRefused() {
+    Fit fit = new Fit(RATES, null);
+    fit.ids.mostBytes = 10_000;
+    for (int i = 1; i <= 1000; i++) {
+      fit.take(i, "client" + (1000 + i), 1); // 10 bytes each
+    }
+    fit.take(1001, "client1001", 1);
+    String message =
+        assertThrows(LogException.class, () -> fit.take(1002, "client2001", 1)).getMessage();
+    assertEquals(
+        "the log has more than 1000 ids of the limit, which is more than a fit can keep; fit a part of the log, such as an hour",
+        message);
+    assertEquals(1000, fit.clients());
+    assertEquals("client2000", fit.ids.name(999));
   }
 
   @ParameterizedTest

@@ -522,6 +522,48 @@ final class ReplayTest {
     assertTrue(FailIf.parse("denied-clients >= 100%").isMet(both));
   }
 
+  /** The rule for /login is on the line that the rule for /api has in the other file. */
+  @Test
+  void candidateWithItsOwnRules_isComparedRuleByRule_thoughLinesMove() throws IOException {
+    String added = "rules:\n  - {path: /other, limit: PerKey, id: all}\n" + "  #\n".repeat(5);
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(traffic(1, 1000)))
+            .against(limits(LIMITS, RULES.replace("rules:\n", added)))
+            .run();
+    List<String> compared =
+        ReplayText.cells(result, "candidate.yml").stream()
+            .filter(cells -> cells.get(0).startsWith("rules.yml"))
+            .map(cells -> cells.get(0) + " " + cells.get(2) + ": " + cells.get(6))
+            .map(text -> text.replaceFirst("denies .*", "denies"))
+            .toList();
+    assertEquals(
+        List.of(
+            "rules.yml:2 /login Logins: the same",
+            "rules.yml:2 /login Calls: the same",
+            "rules.yml:8 /api/** Calls: the same",
+            "rules.yml:8 /api/** Trial (shadow): the same",
+            "rules.yml:2 /other PerKey: denies"),
+        compared);
+  }
+
+  @Test
+  void candidateThatDropsOneOfTwoAlikeRules_isComparedByTheLine() throws IOException {
+    String get = "  - {path: /api/**, methods: GET, limit: Calls, id: '{ip}'}\n";
+    String post = get.replace("GET", "POST");
+    String log = text(List.of(new Request(0, 1, "/api/a")));
+    String both = log + log.replace("\"GET", "\"POST");
+    ReplayResult result =
+        Replay.of(limits(LIMITS, "rules:\n" + get + post), sources(both))
+            .against(limits(LIMITS, "rules:\n" + get))
+            .run();
+    assertEquals(
+        List.of("with c.yml", "the same", "no equal rule"),
+        ReplayText.cells(result, "c.yml").stream()
+            .filter(cells -> cells.size() == 7)
+            .map(cells -> cells.get(6))
+            .toList());
+  }
+
   @ParameterizedTest
   @ValueSource(ints = {1, 2, 7, 50})
   void shards_joinToTheWholeResult(int of) throws IOException {

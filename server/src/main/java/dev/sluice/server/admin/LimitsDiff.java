@@ -9,6 +9,7 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Coverage;
 import dev.sluice.rules.RuleBook;
+import dev.sluice.yaml.LapsingReservations;
 import dev.sluice.yaml.LongestReservations;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -55,8 +56,10 @@ public final class LimitsDiff {
     return lines;
   }
 
+  /** Returns the limits that the files configure, or that let ids without an override pass. */
   private static Map<String, LimitName> configured(Limits limits) {
-    return limits.configured().stream()
+    return limits.catalogue().names().stream()
+        .filter(name -> limits.coverage(name) != Coverage.NOT_CONFIGURED)
         .collect(Collectors.toMap(LimitName::name, name -> name, (one, other) -> one));
   }
 
@@ -71,6 +74,7 @@ public final class LimitsDiff {
     fields.put("debt", Integer.toString(limits.debtOf(name)));
     fields.put("id", name.id().name());
     fields.put("overrideId", name.overrideId().name());
+    fields.put("overridesOnly", Boolean.toString(name.overridesOnly()));
     Integer number = name.number();
     fields.put("number", number == null ? NONE : number.toString());
     fields.put("message", SafeText.quote(name.message()));
@@ -80,6 +84,7 @@ public final class LimitsDiff {
     fields.put("longestWait", GoDuration.shortened(name.longestWait()));
     fields.put(
         "longestReservation", GoDuration.shortened(LongestReservations.of(limits, name.name())));
+    fields.put("lapse", LapsingReservations.giveBack(limits, name.name()) ? "give-back" : NONE);
     return fields;
   }
 
@@ -96,9 +101,14 @@ public final class LimitsDiff {
 
   private static String defaultOf(Limits limits, LimitName name) {
     List<Quota> quotas = limits.defaultsFor(name);
-    return !quotas.isEmpty()
-        ? text(quotas)
-        : limits.coverage(name) == Coverage.UNLIMITED ? "unlimited" : "no default";
+    if (!quotas.isEmpty()) {
+      return text(quotas);
+    }
+    return switch (limits.coverage(name)) {
+      case UNLIMITED -> "unlimited";
+      case DISABLED -> "unlimited without an override";
+      default -> "no default";
+    };
   }
 
   private static String text(List<Quota> quotas) {

@@ -29,6 +29,7 @@ import dev.sluice.server.http.MethodService.Resource;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.store.TimeSource;
 import dev.sluice.wire.WireException;
 import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitFilesWatcher;
@@ -85,7 +86,7 @@ class ReloadResource extends Resource {
     this(generations, audit, reloads, "reload", DRY_RUN);
     this.effect =
         (next, caller) ->
-            new DryRunEffect(limiter, store, denials, caller)
+            new DryRunEffect(limiter, store, denials, caller, System::nanoTime)
                 .of(inForce(generations.of(Kind.LIMITS)), next);
   }
 
@@ -179,7 +180,8 @@ class ReloadResource extends Resource {
   }
 
   /** Finds the ids that the new limits would deny immediately; blocks on the store. */
-  private record DryRunEffect(Limiter limiter, BucketStore store, Denials denials, Caller caller) {
+  record DryRunEffect(
+      Limiter limiter, BucketStore store, Denials denials, Caller caller, TimeSource time) {
 
     private static final Logger log = LoggerFactory.getLogger(DryRunEffect.class);
 
@@ -187,12 +189,17 @@ class ReloadResource extends Resource {
     private static final int STEP = 100;
 
     private static final int MOST_KEYS = 100_000;
-    private static final Duration LONGEST_LOOK = Duration.ofSeconds(3);
     private static final int MOST_NAMED = 10;
-    private static final long LONGEST_NANOS = 4_000_000_000L;
+
+    /** The longest time of each step but the last, which may take the rest of {@link #LONGEST}. */
+    private static final Duration LONGEST_STEP = Duration.ofSeconds(2);
+
+    /** Shorter than the timeout of a request. */
+    private static final Duration LONGEST = Duration.ofSeconds(8);
 
     /** Returns a text that says how many known ids and stored buckets {@code next} would deny. */
     String of(Limits deployed, Limits next) {
+      long startNanos = time.nanos();
       Limits with = next.withOverrides(setAtRunTime(deployed, next));
       String kept =
           denials.keepsLast()
@@ -200,7 +207,7 @@ class ReloadResource extends Resource {
                   + "; "
                   + ofKept(denials::forEachCharged, "charged most", with)
               : "the server does not keep the ids that were denied last or charged most; start the server with --top-denied";
-      return kept + "; " + ofStored(with);
+      return kept + "; " + ofStored(with, startNanos);
     }
 
     private String ofKept(Consumer<BiConsumer<String, String>> forEach, String which, Limits with) {
@@ -209,7 +216,7 @@ class ReloadResource extends Resource {
           (limit, id) ->
               kept.put(limit + ' ' + id, Compared.of(limiter.limits().get(), with, limit, id)));
       try {
-        Counts counts = count(List.copyOf(kept.values()));
+        Counts counts = count(List.copyOf(kept.values()), LONGEST_STEP);
         return "of %s ids %s, %s are denied now, and %s would be"
             .formatted(counts.looked, which, counts.now, counts.then);
       } catch (CompletionException e) {
@@ -217,13 +224,14 @@ class ReloadResource extends Resource {
       }
     }
 
-    private String ofStored(Limits with) {
+    private String ofStored(Limits with, long startNanos) {
       try {
-        Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_LOOK);
+        Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_STEP);
         if (keys.isEmpty()) {
           return "this store cannot list its buckets, so other ids were not checked";
         }
-        Counts counts = count(asked(keys.get(), with));
+        List<Compared> stored = asked(keys.get(), with);
+        Counts counts = count(stored, LONGEST.minusNanos(time.nanos() - startNanos));
         return "of %s buckets read from the store, %s deny now, and %s would%s"
             .formatted(
                 counts.looked,
@@ -277,14 +285,14 @@ class ReloadResource extends Resource {
 
     private record Counts(int looked, int now, int then, Set<String> fresh) {}
 
-    /** Counts the ids that the old and the new limits deny, for at most a few seconds. */
-    private Counts count(List<Compared> all) {
-      long startNanos = System.nanoTime();
+    /** Counts the ids that the old and the new limits deny, and stops after a time. */
+    private Counts count(List<Compared> all, Duration longest) {
+      long startNanos = time.nanos();
       int looked = 0;
       int now = 0;
       int then = 0;
       Set<String> fresh = new LinkedHashSet<>();
-      while (looked < all.size() && System.nanoTime() - startNanos < LONGEST_NANOS) {
+      while (looked < all.size() && time.nanos() - startNanos < longest.toNanos()) {
         List<Compared> step = all.subList(looked, Math.min(all.size(), looked + STEP));
         Set<String> deniedNow = denied(step.stream().map(Compared::now));
         Set<String> deniedThen = denied(step.stream().map(Compared::then));
