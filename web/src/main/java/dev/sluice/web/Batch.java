@@ -54,6 +54,7 @@ public final class Batch<O> {
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
+  private volatile boolean givenBack; // whether the free tokens were given back before the others
 
   /** Makes a batch without transactions. */
   public Batch() {}
@@ -307,16 +308,37 @@ public final class Batch<O> {
       if (cost != null) {
         costs = costs.and(one, cost);
         isKnown = true;
-      } else if (free.test(one)) {
+      } else if (!givenBack && free.test(one)) {
         costs = costs.and(one, 0);
       }
     }
     return isKnown ? costs : null;
   }
 
-  /** Returns whether an outcome gives tokens back, or has a true cost. */
-  boolean isDueFor(O outcome) {
-    return costs(outcome) != null || byBucket.values().stream().anyMatch(isFree(outcome));
+  /**
+   * Returns the batch to settle after an outcome: normally this batch. If a true cost is still
+   * unknown, returns a new batch with the transactions whose tokens are given back; the others stay
+   * in this batch, to be settled when the cost is known. Not to be called twice, or during a
+   * settlement of this batch.
+   */
+  Batch<O> dueFor(O outcome) {
+    Predicate<Transaction> free = isFree(outcome);
+    boolean waits =
+        byBucket.values().stream()
+            .filter(free.negate())
+            .map(one -> estimates.get(one.bucketKey()))
+            .anyMatch(estimated -> estimated != null && estimated.cost(outcome) == null);
+    Reservation made = reservation.get();
+    if (!waits || made == null) {
+      return this;
+    }
+    Batch<O> due = new Batch<>();
+    due.conditions.putAll(conditions);
+    List<Reservation> parts = made.split(free);
+    due.reservation.set(parts.get(0));
+    reservation.set(parts.get(1));
+    givenBack = true;
+    return due;
   }
 
   /** Leaves all tokens spent, since the outcome of the work is unknown. Never blocks. */

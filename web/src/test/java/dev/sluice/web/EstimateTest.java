@@ -93,6 +93,59 @@ class EstimateTest {
     assertThat(left()).isEqualTo(30);
   }
 
+  @ParameterizedTest
+  @CsvSource({"false, false", "false, true", "true, false", "true, true"})
+  void trueCostAfterTheEnd_isCharged_thoughAnotherRuleGaveTokensBack(
+      boolean async, boolean estimatesTwice) {
+    Rule.Builder failures =
+        Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).countOnly(401);
+    Rule.Builder other = estimatesTwice ? estimated(8).countAllBut(503) : failures;
+    Admission admission = admit(failures, estimated(10), other);
+    assertThat(remaining(limiter, "PerAddress", "192.0.2.7")).isEqualTo(2);
+
+    if (async) {
+      admission.settleAsync(200).toCompletableFuture().join();
+    } else {
+      admission.settle(200);
+    }
+    assertThat(remaining(limiter, "PerAddress", "192.0.2.7")).isEqualTo(3);
+    assertThat(left()).isEqualTo(20);
+    admission.cost(25);
+    admission.cost(1);
+
+    assertThat(left()).isEqualTo(5);
+    assertThat(remaining(limiter, "PerAddress", "192.0.2.7")).isEqualTo(3);
+  }
+
+  @Test
+  void trueCostAfterTheClientLeft_isCharged_andOtherRulesTokensStaySpent() {
+    Admission admission =
+        admit(
+            Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).countOnly(401),
+            estimated(10));
+    admission.leaveSpent();
+    admission.cost(4);
+
+    assertThat(left()).isEqualTo(26);
+    assertThat(remaining(limiter, "PerAddress", "192.0.2.7")).isEqualTo(2);
+  }
+
+  @Test
+  void estimateThatLearns_learnsALateCostOnce() {
+    Estimate estimate = Estimate.mean(1, 10);
+    Rule.Builder rule =
+        Rule.on("/**")
+            .limit("FailedPerAddress", VaryBy.clientAddress())
+            .estimate(request -> estimate.of("model"));
+    for (int i = 0; i < 20; i++) {
+      Admission admission =
+          admit(rule, Rule.on("/**").limit("PerAddress", VaryBy.clientAddress()).countAllBut(200));
+      admission.settle(200);
+      admission.cost(1);
+    }
+    assertThat(estimate.of("model").tokens()).isEqualTo(1);
+  }
+
   @Test
   void fixedCostOfAnotherRule_isTheLeast() {
     Rule.Builder fixed = Rule.on("/**").limit("FailedPerAddress", VaryBy.clientAddress()).cost(5);
