@@ -65,8 +65,8 @@ public final class Batch<O> {
    * @param transaction the transaction to spend
    * @param counts returns whether the tokens stay spent after an outcome; null if the tokens always
    *     stay spent
-   * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost
-   *     exceeds the burst of the chosen quota
+   * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost is not
+   *     an estimate and exceeds the burst of the chosen quota
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -133,12 +133,11 @@ public final class Batch<O> {
   private static Transaction merged(Transaction one, Transaction other) {
     long cost = Math.max(one.cost(), other.cost());
     if (one.supplied() && other.supplied() && one.quotas().size() + other.quotas().size() > 2) {
-      return ofEachPeriod(one, other).withCost(cost);
+      return ofEachPeriod(one, other).withHigherCost(one).withHigherCost(other);
     }
     boolean isOther =
         decidesBefore(other, one) || (other.cost() == cost && !decidesBefore(one, other));
-    Transaction decides = isOther ? other : one;
-    return decides.cost() == cost ? decides : decides.withCost(cost);
+    return isOther ? other.withHigherCost(one) : one.withHigherCost(other);
   }
 
   private static boolean decidesBefore(Transaction challenger, Transaction holder) {
@@ -157,7 +156,8 @@ public final class Batch<O> {
     Stream.of(one, other)
         .flatMap(transaction -> transaction.quotas().stream())
         .forEach(quota -> lowest.merge(quota.period(), quota, (a, b) -> b.isLowerThan(a) ? b : a));
-    Transaction both = Transaction.of(one.name(), List.copyOf(lowest.values()), one.id());
+    Transaction both =
+        Transaction.of(one.name(), List.copyOf(lowest.values()), one.id()).withCost(0);
     return one.isShadow() ? both.inShadow() : both;
   }
 

@@ -7,9 +7,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.Reservation.Estimate;
+import dev.sluice.gcra.Quota;
+import java.time.Duration;
+import java.util.List;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Rules with an estimated cost, on a bucket of 30 tokens. */
 class EstimateTest {
@@ -174,6 +180,60 @@ class EstimateTest {
     var unused = admit(rule);
 
     assertThat(left()).isEqualTo(9);
+  }
+
+  private static Rule.Builder supplying(Quota... quotas) {
+    return Rule.on("/**")
+        .limitQuotas("FailedPerAddress", request -> List.of(quotas), VaryBy.clientAddress());
+  }
+
+  @ParameterizedTest
+  @ValueSource(booleans = {true, false})
+  void estimateAboveTheBurstThatAnotherRuleSupplies_countsAsThisBurst(boolean estimateFirst) {
+    Rule.Builder low = supplying(Quota.burst(5).refill(1, Duration.ofHours(1))).cost(1);
+    Rule.Builder[] rules =
+        estimateFirst
+            ? new Rule.Builder[] {estimated(10), low}
+            : new Rule.Builder[] {low, estimated(10)};
+
+    Admission admission = admit(rules);
+
+    assertThat(admission.refusal()).isNull();
+    assertThat(admission.decision().transaction().cost()).isEqualTo(5);
+    assertThat(admit(rules).refusal().status()).isEqualTo(429);
+    admission.cost(2);
+    admission.settle(200);
+    assertThat(admit(low).decision().remaining()).isEqualTo(2);
+  }
+
+  static Stream<Rule.Builder> rulesOnTheSameBucket() {
+    Quota hourly = Quota.per(30, Duration.ofHours(1));
+    return Stream.of(
+        supplying(Quota.burst(20).refill(30, Duration.ofHours(1))).cost(1),
+        supplying(hourly).cost(5),
+        supplying(hourly, Quota.per(29, Duration.ofMinutes(1))).cost(0));
+  }
+
+  @ParameterizedTest
+  @MethodSource("rulesOnTheSameBucket")
+  void estimate_learnsTheTrueCosts_thoughAnotherRuleSuppliesTheQuota(Rule.Builder other) {
+    Estimate estimate = Estimate.mean(1, 10);
+    Rule.Builder rule =
+        Rule.on("/**")
+            .limitQuotas(
+                "FailedPerAddress",
+                request -> List.of(Quota.per(30, Duration.ofHours(1))),
+                VaryBy.clientAddress())
+            .estimate(request -> estimate.of("model"));
+    for (int i = 0; i < 20; i++) {
+      Admission admission = admit(rule, other.countAllBut(503));
+      assertThat(admission.refusal()).isNull();
+      admission.cost(1);
+      admission.settle(200);
+      limiter.reset("FailedPerAddress", "192.0.2.7");
+    }
+
+    assertThat(estimate.of("model").tokens()).isLessThan(10);
   }
 
   @Test
