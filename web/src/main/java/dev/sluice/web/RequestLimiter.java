@@ -95,7 +95,7 @@ public final class RequestLimiter implements AutoCloseable {
             report(trial, batch.spend(limiter));
             spent.add(batch);
           }
-        } catch (RuntimeException e) {
+        } catch (Exception e) { // a function in Kotlin can throw a checked exception
           failed(trial, e);
         }
       }
@@ -190,7 +190,7 @@ public final class RequestLimiter implements AutoCloseable {
     CompletableFuture<Batch<Ending>> charged;
     try {
       charged = trial.batch();
-    } catch (RuntimeException e) {
+    } catch (Exception e) { // a function in Kotlin can throw a checked exception
       charged = CompletableFuture.failedFuture(e);
     }
     return charged
@@ -220,7 +220,7 @@ public final class RequestLimiter implements AutoCloseable {
 
   /** Logs the failure of a shadow rule, which does not affect the client. */
   private void failed(Trial trial, Throwable failure) {
-    if (Stages.cause(failure) instanceof RuntimeException e) {
+    if (Stages.cause(failure) instanceof Exception e) {
       reportFailed("the limiter could not decide for the shadow rule on " + trial.rule(), e);
     } else {
       throw new CompletionException(Stages.cause(failure));
@@ -252,7 +252,7 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /** Logs a failure; also tells the observer if the application failed to supply a quota. */
-  private void reportFailed(String what, RuntimeException failure) {
+  private void reportFailed(String what, Exception failure) {
     log.failed(what, failure);
     if (failure instanceof QuotaFailedException e) {
       Throwable cause = e.getCause();
