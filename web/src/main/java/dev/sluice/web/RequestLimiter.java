@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,7 @@ public final class RequestLimiter implements AutoCloseable {
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final Rules rules;
-  private final List<Requirement> required;
+  private final AtomicReference<List<Requirement>> required;
   private final HeaderProfile profile;
   private final RefusalHook onDenied;
   private final RefusalHook onError;
@@ -54,7 +55,7 @@ public final class RequestLimiter implements AutoCloseable {
     this.limiter = limiter;
     this.async = limiter.async();
     this.rules = rules;
-    this.required = required;
+    this.required = new AtomicReference<>(required);
     this.profile = profile;
     this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
   }
@@ -304,10 +305,12 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Allows reloads to remove limits that the rules use. Never blocks. */
+  /**
+   * Allows reloads to remove limits that the rules use. Never blocks; a second call does nothing.
+   */
   @Override
   public void close() {
-    limiter.limits().release(required);
+    limiter.limits().release(required.getAndSet(List.of()));
   }
 
   /** Makes a {@link RequestLimiter}. Not thread-safe. */
