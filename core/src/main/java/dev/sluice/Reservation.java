@@ -36,6 +36,8 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -214,6 +216,30 @@ public final class Reservation implements AutoCloseable {
   @CanIgnoreReturnValue
   public CompletionStage<Void> cancelAsync(Predicate<Transaction> which) {
     return store.giveBack(store.oneCall(), cancelled(which));
+  }
+
+  /**
+   * Divides the reservation of a batch into two reservations that can be cancelled, settled and
+   * closed at different times. This reservation is closed; the tokens stay reserved.
+   *
+   * @param which selects the transactions of the first reservation
+   * @return two reservations: one with the selected transactions, and one with the others. Both are
+   *     closed if this reservation was settled, cancelled or closed before
+   */
+  public List<Reservation> split(Predicate<Transaction> which) {
+    // The predicate runs first: if it throws, this reservation stays open.
+    Map<Boolean, List<Taken>> parts =
+        taken.stream()
+            .collect(Collectors.partitioningBy(one -> which.test(one.transaction.whole())));
+    boolean ended = done.getAndSet(true);
+    return Stream.of(true, false)
+        .map(
+            selected -> {
+              Reservation part = new Reservation(store, present, decision, parts.get(selected));
+              part.done.set(ended);
+              return part;
+            })
+        .toList();
   }
 
   /**

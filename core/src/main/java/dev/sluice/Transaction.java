@@ -174,6 +174,30 @@ public final class Transaction {
     return new Transaction(effective, id, kind, possible, shadow, false, estimated);
   }
 
+  /**
+   * Returns this transaction with the higher of two costs, for two charges of one bucket that
+   * become one charge. If one of the costs is estimated, a settlement updates the estimate, even if
+   * the other cost is higher.
+   *
+   * @param other a transaction on the same bucket; an estimated cost is cut to the burst of this
+   *     transaction's limit
+   * @return a new transaction
+   * @throws InvalidRequestException if the other cost is not estimated, and is above the burst
+   */
+  public Transaction withHigherCost(Transaction other) {
+    EstimatedCost estimated = other.estimate;
+    Transaction costing = estimated == null ? withCost(other.cost) : withCost(estimated);
+    boolean learnsOther = estimate == null || (estimated != null && costing.cost > cost);
+    return new Transaction(
+        effective,
+        id,
+        kind,
+        Math.max(cost, costing.cost),
+        shadow,
+        false,
+        learnsOther ? estimated : estimate);
+  }
+
   /** Updates the cost's estimate with the true cost; does nothing if the cost was not estimated. */
   void learn(long trueCost) {
     if (estimate != null) {

@@ -10,6 +10,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import org.junit.jupiter.api.Test;
 
 /** A reservation of several limits of which some are given back. */
@@ -67,6 +68,35 @@ class PartialCancelTest {
 
     assertThat(remaining("LoginsPerIPAddress")).isEqualTo(10);
     assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(30);
+  }
+
+  @Test
+  void split_letsEachPartEndByItself() {
+    Reservation both = reserveBoth();
+    List<Reservation> parts = both.split(t -> t.name().name().equals("LoginsPerIPAddress"));
+    both.cancel();
+    assertThat(limiter.openReservations().size()).isEqualTo(2);
+
+    parts.get(0).cancel();
+    assertThat(limiter.openReservations().size()).isEqualTo(1);
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(10);
+    assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(29);
+
+    assertThat(parts.get(1).settle(Map.of("FailedLoginsPerIPAddress", 3L)).settled()).isTrue();
+    assertThat(limiter.openReservations().size()).isZero();
+    assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(27);
+  }
+
+  @Test
+  void split_ofAnEndedReservation_hasNothingToGiveBack() {
+    Reservation both = reserveBoth();
+    both.close();
+    for (Reservation part : both.split(t -> t.name().name().equals("LoginsPerIPAddress"))) {
+      part.cancel();
+      assertThat(part.settle(Map.of("LoginsPerIPAddress", 3L)).settled()).isFalse();
+    }
+    assertThat(remaining("LoginsPerIPAddress")).isEqualTo(9);
+    assertThat(remaining("FailedLoginsPerIPAddress")).isEqualTo(29);
   }
 
   @Test

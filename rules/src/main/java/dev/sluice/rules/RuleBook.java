@@ -27,6 +27,7 @@ import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -62,6 +63,7 @@ public final class RuleBook implements RequestRules {
   private final List<Requirement> requirements;
   private final boolean forRequests;
   private final boolean readsMethodOverride;
+  private final Set<String> headers; // the headers that choose a rule
   private final RuleFinder finder = new RuleFinder();
   private final AskedIds asked;
 
@@ -85,6 +87,11 @@ public final class RuleBook implements RequestRules {
     this.readsMethodOverride =
         this.rules.stream()
             .anyMatch(r -> r instanceof RequestRule one && one.readsMethodOverride());
+    this.headers =
+        this.rules.stream()
+            .filter(RequestRule.class::isInstance)
+            .flatMap(rule -> ((RequestRule) rule).headers().keySet().stream())
+            .collect(Collectors.toUnmodifiableSet());
   }
 
   /**
@@ -262,7 +269,8 @@ public final class RuleBook implements RequestRules {
 
   /**
    * Returns each way in which the application can interpret a request: each path combined with each
-   * method, if a rule of the book uses the method.
+   * method, if a rule of the book uses the method, and with headers of similar names, if a rule of
+   * the book matches such a header.
    *
    * @param request the request
    * @param client how the client's address is found
@@ -270,7 +278,7 @@ public final class RuleBook implements RequestRules {
    * @throws dev.sluice.web.UnusableRequestException if the request has too many interpretations
    */
   public List<RequestFacts> readings(WebRequest request, ClientAddress client) {
-    return new RequestFacts(request, client, readsMethodOverride).readings();
+    return new RequestFacts(request, client, readsMethodOverride).readings(headers);
   }
 
   /**

@@ -179,6 +179,61 @@ class RequestReadingsTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"X_Api_Key", "x-api_key", "X_Api-Key"})
+  void headerOfASimilarName_choosesARuleToo(String similar) {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-Api-Key: "k*"}, limit: PerKey, id: "{header:X-Api-Key}"}
+          - {path: /**, unlimited: true}
+        """;
+    assertThat(charged(book, WebRequest.builder("GET", "/x").header(similar, "k1")))
+        .containsExactly("k1");
+    assertThat(
+            charged(
+                book,
+                WebRequest.builder("GET", "/x").header("X-Api-Key", "other").header(similar, "k1")))
+        .containsExactly("k1", "other");
+    assertThat(charged(book, WebRequest.builder("GET", "/x").header("XApi_Key", "k1"))).isEmpty();
+  }
+
+  @Test
+  void twoHeadersOfSimilarNames_chooseARuleEach_andIdsAreReadInBothWays() {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-Plan: paid}, limit: PerKey, id: "paid:{header:X-Id}:{cookie:c}"}
+          - {path: /**, headers: {X-Plan: free}, limit: PerKey, id: "free:{header:X-Id}:{cookie:c}"}
+        """;
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/")
+            .header("X-Plan", "paid")
+            .header("X_Plan", "free")
+            .header("X-Id", "1")
+            .header("X_Id", "2")
+            .header("Cookie", "c=%41");
+    assertThat(charged(book, request))
+        .contains("paid:1:%2541", "paid:2:%2541", "paid:1:A")
+        .contains("free:1:%2541", "free:2:%2541", "free:2:A");
+  }
+
+  @Test
+  void headerOfASimilarName_isDeniedIfItsRuleDenies() {
+    Limits limits =
+        RuleBookFixture.limits(
+            folder,
+            """
+            rules:
+              - {path: /**, headers: {X-Debug: "*"}, deny: true}
+              - {path: /**, limit: PerIp, id: "{ip}"}
+            """);
+    PlainRequest request =
+        WebRequest.builder("GET", "/").header("X_Debug", "1").peer("192.0.2.7").build();
+    assertThat(RuleBook.of(limits).match(request, ClientAddress.direct()).orElseThrow().verdict())
+        .isEqualTo(Verdict.DENIES);
+  }
+
+  @ParameterizedTest
   @ValueSource(strings = {"api.test..", "u@api.test", "api.test:1:2"})
   void hostThatNoRuleCanMeet_isRefused(String host) {
     String book = "rules:\n  - {host: api.test, limit: PerIp, id: \"{ip}\"}\n";

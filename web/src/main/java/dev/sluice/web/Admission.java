@@ -147,18 +147,17 @@ public final class Admission {
     open.forEach(batch -> batch.settleAsync(known, this::notSettled));
   }
 
-  /** Records the end of the request; returns null if the admission has already ended. */
-  private synchronized @Nullable Ending end(@Nullable Integer status) {
-    if (ending != null) {
-      return null;
-    }
-    ending = new Ending(status, cost);
-    return ending;
-  }
+  /** A batch to settle at the end of the request. */
+  private record Due(Batch<Ending> batch, Ending how) {}
 
-  /** Returns the batches that can be settled when the request has ended as {@code how} says. */
-  private List<Batch<Ending>> due(Ending how) {
-    return open.stream().filter(batch -> !batch.isEstimated() || batch.isDueFor(how)).toList();
+  /** Records the end of the request; returns nothing if the admission has already ended. */
+  private synchronized List<Due> end(@Nullable Integer status) {
+    if (ending != null) {
+      return List.of();
+    }
+    Ending how = new Ending(status, cost);
+    ending = how;
+    return open.stream().map(batch -> new Due(batch.dueFor(how), how)).toList();
   }
 
   /**
@@ -170,10 +169,7 @@ public final class Admission {
    * @param status the status of the application's response
    */
   public void settle(int status) {
-    Ending how = end(status);
-    if (how != null) {
-      due(how).forEach(batch -> batch.settle(how, this::notSettled));
-    }
+    end(status).forEach(due -> due.batch.settle(due.how, this::notSettled));
   }
 
   /**
@@ -184,13 +180,9 @@ public final class Admission {
    *     the store
    */
   public CompletionStage<Void> settleAsync(int status) {
-    Ending how = end(status);
-    if (how == null) {
-      return CompletableFuture.completedFuture(null);
-    }
     return CompletableFuture.allOf(
-        due(how).stream()
-            .map(batch -> batch.settleAsync(how, this::notSettled))
+        end(status).stream()
+            .map(due -> due.batch.settleAsync(due.how, this::notSettled))
             .map(CompletionStage::toCompletableFuture)
             .toArray(CompletableFuture<?>[]::new));
   }
@@ -201,16 +193,8 @@ public final class Admission {
    * nothing if the admission has ended before.
    */
   public void leaveSpent() {
-    Ending how = end(null);
-    if (how != null) {
-      for (Batch<Ending> batch : open) {
-        if (!batch.isEstimated()) {
-          batch.leaveSpent();
-        } else if (how.cost() != null) {
-          batch.settleAsync(how, this::notSettled);
-        }
-      }
-    }
+    // An unknown status gives no tokens back.
+    end(null).forEach(due -> due.batch.settleAsync(due.how, this::notSettled));
   }
 
   /** Logs a failed settlement: the response is sent, and the tokens stay spent. */

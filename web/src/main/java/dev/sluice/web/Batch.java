@@ -54,6 +54,7 @@ public final class Batch<O> {
   private final Map<String, Predicate<? super O>> conditions = new HashMap<>();
   private final Map<String, Estimated<O>> estimates = new HashMap<>();
   private final AtomicReference<@Nullable Reservation> reservation = new AtomicReference<>();
+  private volatile boolean givenBack; // whether the free tokens were given back before the others
 
   /** Makes a batch without transactions. */
   public Batch() {}
@@ -64,8 +65,8 @@ public final class Batch<O> {
    * @param transaction the transaction to spend
    * @param counts returns whether the tokens stay spent after an outcome; null if the tokens always
    *     stay spent
-   * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost
-   *     exceeds the burst of the chosen quota
+   * @throws InvalidRequestException if two rules charge the same bucket, and the higher cost is not
+   *     an estimate and exceeds the burst of the chosen quota
    */
   public void add(Transaction transaction, @Nullable Predicate<? super O> counts) {
     put(transaction, counts);
@@ -132,12 +133,11 @@ public final class Batch<O> {
   private static Transaction merged(Transaction one, Transaction other) {
     long cost = Math.max(one.cost(), other.cost());
     if (one.supplied() && other.supplied() && one.quotas().size() + other.quotas().size() > 2) {
-      return ofEachPeriod(one, other).withCost(cost);
+      return ofEachPeriod(one, other).withHigherCost(one).withHigherCost(other);
     }
     boolean isOther =
         decidesBefore(other, one) || (other.cost() == cost && !decidesBefore(one, other));
-    Transaction decides = isOther ? other : one;
-    return decides.cost() == cost ? decides : decides.withCost(cost);
+    return isOther ? other.withHigherCost(one) : one.withHigherCost(other);
   }
 
   private static boolean decidesBefore(Transaction challenger, Transaction holder) {
@@ -156,7 +156,8 @@ public final class Batch<O> {
     Stream.of(one, other)
         .flatMap(transaction -> transaction.quotas().stream())
         .forEach(quota -> lowest.merge(quota.period(), quota, (a, b) -> b.isLowerThan(a) ? b : a));
-    Transaction both = Transaction.of(one.name(), List.copyOf(lowest.values()), one.id());
+    Transaction both =
+        Transaction.of(one.name(), List.copyOf(lowest.values()), one.id()).withCost(0);
     return one.isShadow() ? both.inShadow() : both;
   }
 
@@ -307,16 +308,37 @@ public final class Batch<O> {
       if (cost != null) {
         costs = costs.and(one, cost);
         isKnown = true;
-      } else if (free.test(one)) {
+      } else if (!givenBack && free.test(one)) {
         costs = costs.and(one, 0);
       }
     }
     return isKnown ? costs : null;
   }
 
-  /** Returns whether an outcome gives tokens back, or has a true cost. */
-  boolean isDueFor(O outcome) {
-    return costs(outcome) != null || byBucket.values().stream().anyMatch(isFree(outcome));
+  /**
+   * Returns the batch to settle after an outcome: normally this batch. If a true cost is still
+   * unknown, returns a new batch with the transactions whose tokens are given back; the others stay
+   * in this batch, to be settled when the cost is known. Not to be called twice, or during a
+   * settlement of this batch.
+   */
+  Batch<O> dueFor(O outcome) {
+    Predicate<Transaction> free = isFree(outcome);
+    boolean waits =
+        byBucket.values().stream()
+            .filter(free.negate())
+            .map(one -> estimates.get(one.bucketKey()))
+            .anyMatch(estimated -> estimated != null && estimated.cost(outcome) == null);
+    Reservation made = reservation.get();
+    if (!waits || made == null) {
+      return this;
+    }
+    Batch<O> due = new Batch<>();
+    due.conditions.putAll(conditions);
+    List<Reservation> parts = made.split(free);
+    due.reservation.set(parts.get(0));
+    reservation.set(parts.get(1));
+    givenBack = true;
+    return due;
   }
 
   /** Leaves all tokens spent, since the outcome of the work is unknown. Never blocks. */

@@ -33,13 +33,13 @@ final class RateLimitField {
   /**
    * Returns the longest effective window ({@code t}) whose available quota ({@code r}) is 0.
    *
-   * @return seconds; 0 if there is no such window, or the field cannot be read
+   * @return seconds; 0 if there is no such window, -1 if the field cannot be read
    */
   static long longestWaitSeconds(String text) {
     try {
       return new RateLimitField(text).read();
     } catch (UnreadableException e) {
-      return 0;
+      return -1;
     }
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.web;
 
 import dev.sluice.limit.IpAddress;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
@@ -27,7 +28,8 @@ import org.jspecify.annotations.Nullable;
  *    parameters at ";", and in comparing names without case or with "_" for other characters.
  *
  * The path and the method decide which rules match the request, so each pair of a path and a method
- * is one reading. A cookie, parameter or header is interpreted only if a rule uses its value.
+ * is one reading. If a rule book matches headers, headers with similar names make further readings.
+ * A cookie, parameter or header is interpreted only if a rule uses its value.
  */
 /**
  * A request with the values that rules compute from the request; each value is computed once. Other
@@ -86,6 +88,7 @@ public final class RequestFacts {
   private final boolean methodOverride;
   private final @Nullable String override;
   private final Spelling spelling;
+  private final boolean similarHeaders; // whether headers with similar names come first
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
   private boolean spellingMatters;
@@ -116,18 +119,21 @@ public final class RequestFacts {
     this.methodOverride = methodOverride;
     this.override = null;
     this.spelling = Spelling.AS_SENT;
+    this.similarHeaders = false;
   }
 
   private RequestFacts(
       RequestFacts facts,
       @Nullable List<List<String>> paths,
       @Nullable String override,
-      Spelling spelling) {
+      Spelling spelling,
+      boolean similarHeaders) {
     this.request = facts.request;
     this.client = facts.client;
     this.methodOverride = facts.methodOverride;
     this.override = override;
     this.spelling = spelling;
+    this.similarHeaders = similarHeaders;
     this.paths = paths;
     this.addressKnown = facts.addressKnown;
     this.address = facts.address;
@@ -167,12 +173,33 @@ public final class RequestFacts {
     return each;
   }
 
+  /**
+   * Returns each interpretation of the request for rules that match headers. If the request has a
+   * header with a similar name, such as {@code X_Api_Key} for {@code X-Api-Key}, each of the {@link
+   * #readings()} is repeated with the headers of similar names in place of the headers themselves.
+   *
+   * @param headers the names of the headers that the rules match
+   * @return at least one interpretation of the request, nearly always exactly one
+   * @throws UnusableRequestException see {@link #readings()}
+   */
+  public List<RequestFacts> readings(Collection<String> headers) {
+    List<RequestFacts> each = readings();
+    if (headers.stream().allMatch(header -> similar(header).isEmpty())) {
+      return each;
+    }
+    return Stream.concat(
+            each.stream(),
+            each.stream()
+                .map(one -> new RequestFacts(one, one.paths, one.override, one.spelling, true)))
+        .toList();
+  }
+
   private List<RequestFacts> readings(List<List<String>> all, Set<String> overrides) {
     List<RequestFacts> each = new ArrayList<>();
     for (List<String> path : all) {
-      each.add(new RequestFacts(this, List.of(path), null, spelling));
+      each.add(new RequestFacts(this, List.of(path), null, spelling, similarHeaders));
       for (String method : overrides) {
-        each.add(new RequestFacts(this, List.of(path), method, spelling));
+        each.add(new RequestFacts(this, List.of(path), method, spelling, similarHeaders));
       }
     }
     return List.copyOf(each);
@@ -237,7 +264,8 @@ public final class RequestFacts {
       return this;
     }
     List<String> path = ignoreCase ? path().stream().map(PathPattern::folded).toList() : path();
-    return new RequestFacts(this, List.of(path), methodOverride ? override : null, spelling);
+    return new RequestFacts(
+        this, List.of(path), methodOverride ? override : null, spelling, similarHeaders);
   }
 
   /**
@@ -257,7 +285,7 @@ public final class RequestFacts {
     results.add(own);
     for (Spelling other : Spelling.values()) {
       if (other != spelling) {
-        results.add(value.apply(new RequestFacts(this, paths, override, other)));
+        results.add(value.apply(new RequestFacts(this, paths, override, other, similarHeaders)));
       }
     }
     return List.copyOf(results);
@@ -359,11 +387,19 @@ public final class RequestFacts {
    * @return one value for each line of the header
    */
   public List<String> headers(String name) {
-    List<String> others = new ArrayList<>();
-    underscored(name).stream().skip(1).forEach(other -> others.addAll(request.headers(other)));
-    return named(request.headers(name), others).stream()
+    List<String> exact = request.headers(name);
+    List<String> similar = similar(name);
+    boolean swaps = similarHeaders && !similar.isEmpty();
+    return named(swaps ? similar : exact, swaps ? exact : similar).stream()
         .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
         .toList();
+  }
+
+  /** Returns the values of the headers that CGI cannot distinguish from the given header. */
+  private List<String> similar(String name) {
+    List<String> values = new ArrayList<>();
+    underscored(name).stream().skip(1).forEach(other -> values.addAll(request.headers(other)));
+    return values;
   }
 
   /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
@@ -459,8 +495,9 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns the cost in a header of the request. A cost of 0 counts as 1, since the client sets the
-   * header and must not be able to avoid the charge.
+   * Returns the cost in a header of the request, or in a header with a similar name if that cost is
+   * higher. A cost of 0 counts as 1, since the client sets the header and must not be able to avoid
+   * the charge.
    *
    * @param header the header's name
    * @param otherwise the number of tokens for a request without the header
@@ -468,7 +505,11 @@ public final class RequestFacts {
    * @throws UnusableRequestException if the header occurs twice, or is not a whole number
    */
   public long cost(String header, long otherwise) {
-    List<String> values = request.headers(header);
+    long exact = cost(header, request.headers(header), otherwise);
+    return Math.max(exact, cost(header, similar(header), exact));
+  }
+
+  private static long cost(String header, List<String> values, long otherwise) {
     if (values.isEmpty()) {
       return otherwise;
     }

@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.atomic.AtomicReference;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -36,7 +37,7 @@ public final class RequestLimiter implements AutoCloseable {
   private final Limiter limiter;
   private final AsyncLimiter async;
   private final Rules rules;
-  private final List<Requirement> required;
+  private final AtomicReference<List<Requirement>> required;
   private final HeaderProfile profile;
   private final RefusalHook onDenied;
   private final RefusalHook onError;
@@ -54,7 +55,7 @@ public final class RequestLimiter implements AutoCloseable {
     this.limiter = limiter;
     this.async = limiter.async();
     this.rules = rules;
-    this.required = required;
+    this.required = new AtomicReference<>(required);
     this.profile = profile;
     this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
   }
@@ -95,7 +96,7 @@ public final class RequestLimiter implements AutoCloseable {
             report(trial, batch.spend(limiter));
             spent.add(batch);
           }
-        } catch (RuntimeException e) {
+        } catch (Exception e) { // a function in Kotlin can throw a checked exception
           failed(trial, e);
         }
       }
@@ -190,7 +191,7 @@ public final class RequestLimiter implements AutoCloseable {
     CompletableFuture<Batch<Ending>> charged;
     try {
       charged = trial.batch();
-    } catch (RuntimeException e) {
+    } catch (Exception e) { // a function in Kotlin can throw a checked exception
       charged = CompletableFuture.failedFuture(e);
     }
     return charged
@@ -220,7 +221,7 @@ public final class RequestLimiter implements AutoCloseable {
 
   /** Logs the failure of a shadow rule, which does not affect the client. */
   private void failed(Trial trial, Throwable failure) {
-    if (Stages.cause(failure) instanceof RuntimeException e) {
+    if (Stages.cause(failure) instanceof Exception e) {
       reportFailed("the limiter could not decide for the shadow rule on " + trial.rule(), e);
     } else {
       throw new CompletionException(Stages.cause(failure));
@@ -252,7 +253,7 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /** Logs a failure; also tells the observer if the application failed to supply a quota. */
-  private void reportFailed(String what, RuntimeException failure) {
+  private void reportFailed(String what, Exception failure) {
     log.failed(what, failure);
     if (failure instanceof QuotaFailedException e) {
       Throwable cause = e.getCause();
@@ -304,10 +305,12 @@ public final class RequestLimiter implements AutoCloseable {
     }
   }
 
-  /** Allows reloads to remove limits that the rules use. Never blocks. */
+  /**
+   * Allows reloads to remove limits that the rules use. Never blocks; a second call does nothing.
+   */
   @Override
   public void close() {
-    limiter.limits().release(required);
+    limiter.limits().release(required.getAndSet(List.of()));
   }
 
   /** Makes a {@link RequestLimiter}. Not thread-safe. */

@@ -67,8 +67,9 @@ public final class RetryAdvice {
       }
     }
     String field = all(fields, "ratelimit");
-    if (!field.isEmpty()) {
-      return Duration.ofSeconds(RateLimitField.longestWaitSeconds(field));
+    long seconds = field.isEmpty() ? -1 : RateLimitField.longestWaitSeconds(field);
+    if (seconds >= 0) {
+      return Duration.ofSeconds(seconds);
     }
     Duration pause = untilReset(fields, "ratelimit-remaining", "ratelimit-reset", sent);
     if (pause.isZero()) {

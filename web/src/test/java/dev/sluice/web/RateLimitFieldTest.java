@@ -70,8 +70,8 @@ class RateLimitFieldTest {
         "a\u00e9;r=0;t=4",
       })
   void field_thatBreaksARule_isUnreadableAsAWhole(String field) {
-    assertThat(RateLimitField.longestWaitSeconds(field)).isZero();
-    assertThat(RateLimitField.longestWaitSeconds("\"good\";r=0;t=9, " + field)).isZero();
+    assertThat(RateLimitField.longestWaitSeconds(field)).isEqualTo(-1);
+    assertThat(RateLimitField.longestWaitSeconds("\"good\";r=0;t=9, " + field)).isEqualTo(-1);
   }
 
   /** Readable, and it does not say that a caller has to wait. */

@@ -54,6 +54,19 @@ final class RequestFactsTest {
         .hasMessage("send the cost in header X-Cost once, as a whole number");
   }
 
+  @ParameterizedTest
+  @CsvSource({"'', 500, 500", "'', 1, 5", "7, 500, 500", "500, 7, 500", "1, 0, 1"})
+  void cost_isTheHighestOfHeadersWithSimilarNames(String exact, String similar, long expected) {
+    PlainRequest.Builder request = WebRequest.builder("GET", "/a").header("X_Cost", similar);
+    if (!exact.isEmpty()) {
+      request.header("X-Cost", exact);
+    }
+    assertThat(facts(request.build()).cost("X-Cost", 5)).isEqualTo(expected);
+    request.header("X_Cost", "1");
+    assertThatThrownBy(() -> facts(request.build()).cost("X-Cost", 5))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
   @Test
   void cost_givenTwice_isRefused() {
     RequestFacts facts = costing("1", "1");

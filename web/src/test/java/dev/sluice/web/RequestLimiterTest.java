@@ -9,6 +9,7 @@ import dev.sluice.FailureRule;
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.limit.CurrentLimits;
+import java.io.IOException;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CancellationException;
@@ -266,6 +267,38 @@ class RequestLimiterTest {
               "WARNING the limiter could not decide for the shadow rule on /page:"
                   + " the store is broken, as the test wants");
     }
+  }
+
+  /** A function in Kotlin can throw a checked exception. */
+  @ParameterizedTest
+  @EnumSource
+  void trial_whoseFunctionThrowsACheckedException_isLogged_andTheRequestPasses(Way way) {
+    VaryBy tenant =
+        VaryBy.function("the tenant", request -> unchecked(new IOException("no directory")));
+    Rule id = Rule.on("/page").limit("PerKey", tenant).shadow().build();
+    Rule cost =
+        Rule.on("/page")
+            .limit("PerKey", VaryBy.constant("a"))
+            .cost(request -> unchecked(new IOException("no price")))
+            .shadow()
+            .build();
+    try (LoggedLines log = new LoggedLines(RequestLimiter.class)) {
+      for (Rule trial : List.of(id, cost)) {
+        Admission passed = way.admit(requests(failed("/page"), trial), get("/page"));
+        assertThat(passed.refusal()).isNull();
+        passed.settle(200);
+      }
+      assertThat(log.lines())
+          .containsExactly(
+              "WARNING the limiter could not decide for the shadow rule on /page: no directory",
+              "WARNING the limiter could not decide for the shadow rule on /page: no price");
+    }
+    assertThat(failedLeft()).isEqualTo(30);
+  }
+
+  @SuppressWarnings("unchecked")
+  private static <T, E extends Exception> T unchecked(Exception failure) throws E {
+    throw (E) failure;
   }
 
   @ParameterizedTest

@@ -190,6 +190,18 @@ class RetryAdviceTest {
     assertThat(pause(429, fields)).hasSeconds(9);
   }
 
+  /** Draft 07 had a dictionary, which some servers still send beside the older fields. */
+  @Test
+  void pause_ofARateLimitFieldThatCannotBeRead_isThatOfTheOlderFields() {
+    Map<String, List<String>> fields =
+        Map.of(
+            "ratelimit", List.of("limit=100, remaining=0, reset=30"),
+            "x-ratelimit-remaining", List.of("0"),
+            "x-ratelimit-reset", List.of("9"));
+    assertThat(pause(200, fields)).hasSeconds(9);
+    assertThat(pause(200, Map.of("ratelimit", List.of("limit=1, remaining=0, reset=9")))).isZero();
+  }
+
   @Test
   void pause_ofTheLongestField_isRead_andOfALongerOneIsNot() {
     for (int length : new int[] {8_192, 8_193}) {

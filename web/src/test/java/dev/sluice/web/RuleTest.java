@@ -123,15 +123,19 @@ class RuleTest {
   void limitsThatLackWhatARuleNames_doNotReplaceThoseThatHold() {
     Limiter limiter = Limiters.limiter();
     Limits good = limiter.limits().get();
-    RequestLimiter filter =
-        RequestLimiter.builder(limiter)
-            .rule(Rule.on("/page").limit("PerKey", VaryBy.constant("all")).build())
-            .build();
+    Rule page = Rule.on("/page").limit("PerKey", VaryBy.constant("all")).build();
+    RequestLimiter filter = RequestLimiter.builder(limiter).rule(page).build();
     Limits bad = Limits.builder(good.catalogue()).build();
     assertThatThrownBy(() -> limiter.limits().replace(bad))
         .isInstanceOf(MissingDefaultException.class)
         .hasMessageContaining("the rule /page");
     assertThat(limiter.limits().get()).isSameAs(good);
+    RequestLimiter other = RequestLimiter.builder(limiter).rule(page).build();
+    other.close();
+    other.close();
+    assertThatThrownBy(() -> limiter.limits().replace(bad))
+        .as("the first is not closed")
+        .isInstanceOf(MissingDefaultException.class);
     filter.close();
     limiter.limits().replace(bad);
     assertThat(limiter.limits().get()).isSameAs(bad);
