@@ -77,12 +77,14 @@ final class CurrentLimit {
         : Unit.forNumber(override.getUnitValue());
   }
 
-  /** Returns a quota with the same rate, whose bucket can have a debt of {@code bursts} bursts. */
-  static Quota inDebt(Quota quota, int bursts) {
-    long deepest = Long.MAX_VALUE / quota.intervalNanos();
-    long factor = 1L + bursts;
-    long burst = quota.burst() > deepest / factor ? deepest : quota.burst() * factor;
-    return Quota.burst(burst).refill(quota.count(), quota.period());
+  /**
+   * Returns a quota with the same rate, and with a burst of {@code burst} times {@code factor}, or
+   * the largest burst that a bucket can hold at this rate.
+   */
+  static Quota withBurst(Quota quota, long burst, long factor) {
+    long most = Long.MAX_VALUE / quota.intervalNanos();
+    return Quota.burst(burst > most / factor ? most : burst * factor)
+        .refill(quota.count(), quota.period());
   }
 
   /** Converts a number to 32 bits; a larger number becomes the largest value of 32 bits. */

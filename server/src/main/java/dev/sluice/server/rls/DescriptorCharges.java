@@ -567,40 +567,45 @@ final class DescriptorCharges {
       return transaction.withCost(Math.min(cost, burst(transaction)));
     }
 
+    /** Whether the cost, or a part of the cost, is charged even after a denial. */
+    boolean isDueAnyway() {
+      return owed > 0 || drained > 0;
+    }
+
     /**
-     * Returns how many tokens to charge after a denial. If the rule allows debt, the whole cost is
-     * charged. If the rule drains the bucket, at most {@code remaining} tokens are charged.
+     * Returns how many tokens to charge after a denial to the bucket of one quota. If the rule
+     * allows debt, the whole cost is charged. If the rule drains the bucket, at most {@code
+     * remaining} tokens are charged. If another request takes these tokens first, a limit that
+     * allows debt owes the missing tokens.
      */
     long chargedDespite(long remaining) {
       return sum(owed, Math.min(drained, Math.max(0, remaining - owed)));
     }
 
-    /** Returns the transaction that charges {@code tokens} after a denial of the cost. */
-    Transaction settled(long tokens) {
-      Transaction held = owed > 0 ? inDebt() : Objects.requireNonNull(transaction);
-      return held.withCost(Math.min(tokens, burst(held))).spendOnly();
+    /** Returns a transaction on the bucket that takes no tokens. */
+    Transaction free() {
+      return bucket().withCost(0);
     }
 
-    /** Returns the refund of this charge's cost, at most the burst plus the allowed debt. */
+    /** Returns the refund of this charge's cost, at most the largest burst plus its debt. */
     Transaction givenBack() {
-      Transaction held = mayOwe() ? inDebt() : Objects.requireNonNull(transaction);
+      Transaction held = bucket();
+      List<Quota> quotas = held.quotas().stream().map(this::refundable).toList();
+      if (!quotas.equals(held.quotas())) {
+        Transaction deep = Transaction.of(limit, quotas, held.id());
+        held = held.isShadow() ? deep.inShadow() : deep;
+      }
       return held.withCost(Math.min(cost, burst(held)));
     }
 
-    private long owable(Quota quota) {
-      return mayOwe() ? CurrentLimit.inDebt(quota, debt).burst() - quota.burst() : 0;
-    }
-
-    private boolean mayOwe() {
-      return debt > 0;
-    }
-
-    private Transaction inDebt() {
-      Transaction held = Objects.requireNonNull(transaction);
-      List<Quota> quotas =
-          held.quotas().stream().map(quota -> CurrentLimit.inDebt(quota, debt)).toList();
-      Transaction deep = Transaction.of(limit, quotas, held.id());
-      return held.isShadow() ? deep.inShadow() : deep;
+    /**
+     * Returns a quota for a refund, with the rate of the given quota. A refund never overfills a
+     * bucket, but its cost must not exceed the burst of any quota. So all quotas of a refund have
+     * the limit's largest burst, plus the allowed debt.
+     */
+    private Quota refundable(Quota quota) {
+      long largest = bucket().quotas().stream().mapToLong(Quota::burst).max().orElse(quota.burst());
+      return CurrentLimit.withBurst(quota, largest, 1L + debt);
     }
 
     /** Returns the highest cost that a full bucket allows. */
@@ -674,11 +679,12 @@ final class DescriptorCharges {
       List<Quota> quotas = bucket().quotas();
       for (int i = 0; i < quotas.size(); i++) {
         Decision one = made.quotas().isEmpty() ? made : made.quotas().get(i);
-        long left = Math.max(0, one.remaining() - owable(quotas.get(i)));
+        Quota quota = quotas.get(i);
+        long left = Math.max(0, one.remaining() - (refundable(quota).burst() - quota.burst()));
         if (i == 0 || left < remaining) {
           remaining = left;
           resetInNanos = one.resetInNanos();
-          described = quotas.size() == 1 ? null : quotas.get(i);
+          described = quotas.size() == 1 ? null : quota;
         }
       }
     }

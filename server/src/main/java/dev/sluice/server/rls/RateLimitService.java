@@ -109,12 +109,6 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /** The most descriptors in a request. */
     static final int MOST_DESCRIPTORS = 1000;
 
-    /**
-     * The most attempts to charge tokens after a denial; other requests can spend these tokens
-     * first.
-     */
-    private static final int ATTEMPTS = 3;
-
     private final Limiter limiter;
     private final AsyncLimiter async;
     private final Settings settings;
@@ -326,7 +320,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
             if (tells) {
               whole.accept(decision);
             }
-            return settled(charges);
+            return chargedDespite(charges);
           });
     }
 
@@ -399,50 +393,47 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     }
 
     /** After a denial, charges the costs of rules for work that is already done. */
-    private CompletionStage<Void> settled(List<DescriptorCharge> charges) {
+    private CompletionStage<Void> chargedDespite(List<DescriptorCharge> charges) {
       boolean over = false;
       boolean degraded = false;
       for (DescriptorCharge charge : charges) {
         over |= charge.isOver();
         degraded |= charge.decidedBy() != DecidedBy.STORE;
       }
-      if (!over || degraded) {
-        return CompletableFuture.completedFuture(null);
-      }
-      List<DescriptorCharge> despite = new ArrayList<>();
-      List<Transaction> transactions = new ArrayList<>();
-      for (DescriptorCharge charge : charges) {
-        long tokens = charge.chargedDespite(charge.remaining());
-        if (tokens > 0) {
-          despite.add(charge);
-          transactions.add(charge.settled(tokens));
+      CompletionStage<Void> all = CompletableFuture.completedFuture(null);
+      if (over && !degraded) {
+        for (DescriptorCharge charge : charges) {
+          if (charge.isDueAnyway()) {
+            all = all.thenCombine(chargedDespite(charge), (others, own) -> null);
+          }
         }
       }
-      return settle(despite, transactions, ATTEMPTS);
+      return all;
     }
 
-    private CompletionStage<Void> settle(
-        List<DescriptorCharge> charges, List<Transaction> transactions, int attempts) {
-      if (transactions.isEmpty() || attempts == 0) {
-        return CompletableFuture.completedFuture(null);
-      }
+    /**
+     * Charges a cost after its denial, by settling a reservation of no tokens. Each quota of the
+     * limit is charged on its own, up to its own debt.
+     */
+    private CompletionStage<Void> chargedDespite(DescriptorCharge charge) {
       return async
-          .spend(transactions)
+          .reserve(charge.free())
           .thenCompose(
-              decision -> {
-                List<DescriptorCharge> rest = new ArrayList<>();
-                List<Transaction> again = new ArrayList<>();
-                for (int i = 0; i < charges.size(); i++) {
-                  Decision part = decision.parts().get(i);
-                  // If a limit has several quotas, the quotas that allow the request are already
-                  // charged.
-                  boolean isCharged = part.quotas().stream().anyMatch(Decision::allowed);
-                  if (part.denied() && !isCharged && part.remaining() > 0) {
-                    rest.add(charges.get(i));
-                    again.add(charges.get(i).settled(part.remaining()));
+              reservation -> {
+                Decision found = reservation.decision();
+                List<Decision> quotas = found.quotas().isEmpty() ? List.of(found) : found.quotas();
+                List<Receipt.Part> parts = reservation.receipt().parts();
+                reservation.close(); // from now on, only the receipt is used
+                CompletionStage<Void> all = CompletableFuture.completedFuture(null);
+                for (int i = 0; i < parts.size(); i++) {
+                  long tokens = charge.chargedDespite(quotas.get(i).remaining());
+                  if (tokens > 0) {
+                    Receipt part = new Receipt(List.of(parts.get(i)));
+                    Costs costs = Costs.of(charge.limit().name(), tokens);
+                    all = all.thenCombine(async.settle(part, costs), (others, own) -> null);
                   }
                 }
-                return settle(rest, again, attempts - 1);
+                return all;
               });
     }
   }

@@ -415,6 +415,40 @@ final class DescriptorChargesTest {
   }
 
   @Test
+  void debtOfSeveralQuotas_isOwedByEachBucketUpToItsOwnDepth_andGivenBackWhole() throws Exception {
+    Limits limits = limits();
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits, store)) {
+      assertThat(server.ask(both("used", 50)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(remaining(store, limits)).containsExactly(50L, 0L);
+      assertThat(waitSeconds(server.ask(both("used", 0))))
+          .as("10 are owed and one must be there, at 6 s each")
+          .isEqualTo(66);
+      assertThat(server.ask(both("used", 10)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(remaining(store, limits)).as("a bucket in debt").containsExactly(40L, 0L);
+
+      DescriptorStatus refunded =
+          server.ask(RateLimitServiceTest.negative(both("used", 45))).getStatuses(0);
+      assertThat(refunded.getLimitRemaining()).isEqualTo(10);
+      assertThat(refunded.getCurrentLimit().getUnit()).isEqualTo(RateLimit.Unit.MINUTE);
+      assertThat(remaining(store, limits)).containsExactly(85L, 10L);
+    }
+  }
+
+  @Test
+  void drainOfSeveralQuotas_takesWhatEachBucketHas() throws Exception {
+    Limits limits = limits();
+    try (BucketStore store = BucketStore.inMemory(new ManualTime());
+        TestRlsServer server = new TestRlsServer(limits, store)) {
+      assertThat(server.ask(both("drained", 50)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+      assertThat(remaining(store, limits)).containsExactly(50L, 0L);
+      assertThat(waitSeconds(server.ask(both("drained", 60)))).isZero();
+      assertThat(remaining(store, limits)).containsExactly(0L, 0L);
+      assertThat(waitSeconds(server.ask(both("used", 0)))).as("nothing is owed").isEqualTo(36);
+    }
+  }
+
+  @Test
   void probeOfSeveralQuotas_resetsWhenTheQuotaThatItDescribesDoes() throws Exception {
     try (BucketStore store = BucketStore.inMemory(new ManualTime());
         TestRlsServer server = new TestRlsServer(limits(), store)) {
@@ -443,7 +477,7 @@ final class DescriptorChargesTest {
           @Override
           public List<Reading> charge(List<Charge> charges) {
             boolean drains =
-                charges.stream().anyMatch(one -> one.effect().op() == Effect.Op.SPEND_ONLY);
+                charges.stream().anyMatch(one -> one.effect().op() == Effect.Op.SPEND_UP_TO);
             if (drains) {
               var unused = memory.charge(List.of(others));
             }
@@ -454,9 +488,9 @@ final class DescriptorChargesTest {
         raced;
         TestRlsServer server = new TestRlsServer(limits, raced)) {
       assertThat(server.ask(both("drained", 9)).getOverallCode()).isEqualTo(Code.OVER_LIMIT);
-      assertThat(remaining(memory, limits).get(0))
-          .as("4 were spent, 6 are drained once")
-          .isEqualTo(90);
+      assertThat(remaining(memory, limits))
+          .as("4 were spent, 9 are drained once")
+          .containsExactly(87L, 0L);
     }
   }
 

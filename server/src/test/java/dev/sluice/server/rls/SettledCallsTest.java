@@ -435,6 +435,20 @@ final class SettledCallsTest {
   }
 
   @Test
+  void costAboveEachOfSeveralQuotas_isOwedAlike_withAReservationAndWithout() {
+    start();
+    ask(with(400, begins("r1", "both", "ann")));
+    ask(with(1_500, ends("r1", "both", "ann")));
+    ask(with(1_500, ends("none", "both", "bob")));
+    for (String id : List.of("ann", "bob")) {
+      DescriptorStatus next = ask(with(1, begins("next", "both", id))).getStatuses(0);
+      assertThat(next.getDurationUntilReset().getSeconds())
+          .as("%s: 501 tokens of the hour are missing, at 3.6 s each", id)
+          .isEqualTo(1804);
+    }
+  }
+
+  @Test
   void ruleInShadow_settlesTheTrial() {
     start();
     ask(with(500, begins("r1", "tried", "ann")));
