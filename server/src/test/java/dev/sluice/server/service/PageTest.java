@@ -29,6 +29,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -62,6 +64,8 @@ final class PageTest {
   private static final Look WIDE = new Look("wide", 1000, "screen", "light");
   private static final String NOT_FULL = "[0-9] of 10 tokens";
   private static final String SPEND = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.77\"}";
+  private static final String BIG_UNTIL =
+      "{\"burst\":200,\"count\":200,\"period\":\"1m\",\"until\":\"%s\"}";
   private static final String DESCRIPTOR =
       """
       {"domain": "edge", "descriptors": [{"entries": [{"key": "remote_address", "value": "192.0.2.7"}]}]}
@@ -743,7 +747,7 @@ final class PageTest {
   void overrideWithSeveralQuotas_isSet_shown_andChanged() {
     openBucket("ApiCallsPerKey", "several");
     until(() -> text(".result").contains("None: the default of the limit is in force."));
-    find(".result [aria-labelledby=exceptions-title] button").click();
+    openOverride();
     fill("#override-burst", "100");
     fill("#override-count", "100");
     fill("#override-period", "1m");
@@ -756,7 +760,7 @@ final class PageTest {
         () ->
             text(".result")
                 .contains("900 per 1h and 100 per 1m and 5 per 1s, burst 900 and 100 and 9."));
-    find(".result [aria-labelledby=exceptions-title] button").click();
+    openOverride();
     assertThat(find("#override-further").getDomProperty("value"))
         .isEqualTo("100 per 1m, burst 100; 5 per 1s, burst 9");
     fill("#override-further", "");
@@ -773,8 +777,14 @@ final class PageTest {
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
 
-  private static void override(String perMinute, String comment) {
+  /** The page first asks whether there is an override by now. */
+  private static void openOverride() {
     find(".result [aria-labelledby=exceptions-title] button").click();
+    until(() -> find("dialog.edit").isDisplayed());
+  }
+
+  private static void override(String perMinute, String comment) {
+    openOverride();
     fill("#override-burst", perMinute);
     fill("#override-count", perMinute);
     fill("#override-period", "1m");
@@ -796,6 +806,32 @@ final class PageTest {
     button("Remove the override").click();
     button("End it").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
+  @Test
+  void overrideThatEndsToday_isChanged_andKeepsItsEnd() {
+    String path = "/v1/admin/overrides/ApiCallsPerKey/ends%20today";
+    String end = Instant.now().plusSeconds(3600).truncatedTo(ChronoUnit.SECONDS).toString();
+    assertThat(admin("PUT", path, BIG_UNTIL.formatted(end))).isEqualTo(200);
+    openBucket("ApiCallsPerKey", "ends today");
+    until(() -> text(".result").contains("200 per 1m, burst 200."));
+    override("300", "more");
+    until(() -> text(".result").contains("300 per 1m, burst 300."));
+    assertThat(get(path)).contains("\"until\":\"" + end + "\"");
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
+  }
+
+  @Test
+  void overrideThatSomebodySetMeanwhile_isShownInItsDialog() {
+    String path = "/v1/admin/overrides/ApiCallsPerKey/meanwhile";
+    openBucket("ApiCallsPerKey", "meanwhile");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    assertThat(admin("PUT", path, BIG_UNTIL.formatted("2200-03-01"))).isEqualTo(200);
+    button("Set an override").click();
+    until(() -> text("dialog.edit").contains("Change the override"));
+    assertThat(find("#override-until").getDomProperty("value")).isEqualTo("2200-03-01");
+    button("Cancel").click();
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
   }
 
   @Test
@@ -841,6 +877,10 @@ final class PageTest {
         .driver()
         .findElements(By.cssSelector("[aria-labelledby=settings-" + kind + "] tbody tr"))
         .size();
+  }
+
+  private static String get(String path) {
+    return send(HttpRequest.newBuilder(URI.create(base + path))).body();
   }
 
   private static int admin(String method, String path, String body) {
@@ -913,7 +953,7 @@ final class PageTest {
       openBucket("ApiCallsPerKey", "share");
       until(() -> text(".level-now").startsWith("50 of 50 tokens, by this server alone"));
       until(() -> text(".result").contains("None: the default of the limit is in force."));
-      button("Set an override").click();
+      openOverride();
       assertThat(find("#override-burst").getDomProperty("value"))
           .as("what an override would begin with")
           .isEqualTo("100");
@@ -924,6 +964,33 @@ final class PageTest {
     }
     until(() -> !text("#status").contains("cannot decide now"));
     until(() -> text(".cards").contains(" ● reachable"));
+    var unused = browser.console();
+  }
+
+  @Test
+  void whileTheStoreIsDown_anOverrideIsChanged_andKeepsWhatIsNotChanged() {
+    String path = "/v1/admin/overrides/LoginsPerIPAddress/192.0.2.60";
+    String several = "{\"quotas\":[\"200 per 1h\",\"20 per 1s\"],\"until\":\"2200-03-01\"}";
+    assertThat(admin("PUT", path, several)).isEqualTo(200);
+    redis.kill();
+    try {
+      until(() -> text("#status").contains("The server cannot decide now: the store does not"));
+      open("settings");
+      until(() -> text("main").contains("192.0.2.60"));
+      find("#settings-new-limit").sendKeys("LoginsPerIP");
+      find("#settings-id").sendKeys("192.0.2.60");
+      button("Set an override").click();
+      until(() -> text("dialog.edit").contains("Change the override"));
+      fill("#override-burst", "300");
+      button("Change it").click();
+      until(() -> text("main table").contains("300 and 20"));
+      assertThat(get(path)).contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"burst\":20");
+      open("limits");
+    } finally {
+      redis.startAgain();
+    }
+    until(() -> text(".cards").contains(" ● reachable"));
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
     var unused = browser.console();
   }
 
