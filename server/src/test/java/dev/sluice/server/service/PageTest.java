@@ -100,7 +100,13 @@ final class PageTest {
             null,
             TokenKey.random(),
             FailureRule.fail(),
-            Map.of("ApiCallsPerKey", FailureRule.local(2)),
+            Map.of(
+                "ApiCallsPerKey",
+                FailureRule.local(2),
+                "FailedLoginsPerIPAddress",
+                FailureRule.allow(),
+                "SignUpsPerIPv6Range",
+                FailureRule.deny()),
             false),
         control,
         new Telemetry(true, null));
@@ -600,6 +606,40 @@ final class PageTest {
     assertThat(browser.console()).isEmpty();
   }
 
+  /** Whoever sends requests to an id of one limit did not ask to send them to another limit. */
+  @Test
+  void limitThatVanishesFromThePlayground_takesItsIdWithIt(@TempDir Path folder)
+      throws IOException {
+    String stays = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            stays + "SignUpsPerIPAddress: {burst: 3, count: 3, period: 1h}\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
+        Aside.End end = Aside.end(other)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        open("playground?limit=SignUpsPerIPAddress");
+        until(() -> text(".level-now").equals("3 of 3 tokens"));
+        fill("#play-id", "192.0.2.9\t");
+        button("Send a request").click();
+        until(() -> text(".level-now").equals("2 of 3 tokens"));
+        Files.writeString(limits, stays);
+        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+        until(() -> text(".level-now").equals("10 of 10 tokens"));
+        assertThat(find("#play-limit").getDomProperty("value")).isEqualTo("LoginsPerIPAddress");
+        assertThat(find("#play-id").getDomProperty("value")).isNotEqualTo("192.0.2.9");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).isEmpty();
+  }
+
   @Test
   void debtOfABucket_isShown(@TempDir Path folder) throws IOException {
     Path limits =
@@ -991,6 +1031,35 @@ final class PageTest {
     }
     until(() -> text(".cards").contains(" ● reachable"));
     assertThat(admin("DELETE", path, "")).isEqualTo(200);
+    var unused = browser.console();
+  }
+
+  @Test
+  void whileAFailureRuleDecides_thePlaygroundSaysSo_andGoesOnAfterwards() {
+    open("playground?limit=FailedLoginsPerIPAddress");
+    until(() -> text(".level-now").equals("30 of 30 tokens"));
+    redis.kill();
+    try {
+      button("Send a request").click();
+      until(() -> text(".verdict").contains("✓ Allowed"));
+      assertThat(text(".verdict")).doesNotContain("left", "NaN");
+      shows(".problem[role=alert]", "The failure rule “allow” decides");
+      assertThat(text(".level-now")).isEqualTo("–");
+
+      find("#play-limit").sendKeys("SignUpsPerIPv6Range");
+      until(() -> text(".verdict").equals("Nothing was sent yet."));
+      button("Send a request").click();
+      until(() -> text(".verdict").contains("✕ Denied"));
+      shows(".problem[role=alert]", "The failure rule “deny” decides");
+    } finally {
+      redis.startAgain();
+    }
+    until(
+        () -> {
+          button("Send a request").click();
+          return text(".level-now").matches("1[0-9] of 20 tokens");
+        });
+    assertThat(text(".problem[role=alert]")).isEmpty();
     var unused = browser.console();
   }
 
