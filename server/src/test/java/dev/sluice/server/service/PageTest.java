@@ -450,6 +450,16 @@ final class PageTest {
         .isEqualTo("null");
   }
 
+  /** A terminal that cuts a line may end it with an ellipsis, which no header can hold. */
+  @Test
+  void tokenThatNoHeaderCanHold_isRefused_andAnotherIsAskedFor() {
+    enter("cut by a termin\u2026");
+    until(() -> text("#trouble").contains("no access token has: copy the whole token"));
+    button("Enter a token").click();
+    button("Forget it").click();
+    until(() -> text("#trouble").isEmpty());
+  }
+
   @Test
   void policy_stopsForeignScripts_andWhatIsInTheMarkup() {
     Object refused =
@@ -604,6 +614,33 @@ final class PageTest {
       }
     }
     assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
+  void changeThatCannotBeSaved_isNotBlamedOnTheStore(@TempDir Path folder) throws IOException {
+    Path place = Files.createDirectory(folder.resolve("place"));
+    Path file = place.resolve("set.yml");
+    ServerConfig saving = Configs.of(new ServerConfig.Control(null, null, file, null));
+    try (Service other = Service.start(saving);
+        Aside.End end = Aside.end(other)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        openBucket("ApiCallsPerKey", "unsaved");
+        until(() -> text(".result").contains("None: the default of the limit is in force."));
+        Files.move(place, folder.resolve("moved"));
+        override("200", "more");
+        until(() -> text("dialog.edit .problem").startsWith("The change could not be saved."));
+        assertThat(text("dialog.edit .problem"))
+            .contains("The log of the server has the cause under ")
+            .doesNotContain("store");
+        button("Cancel").click();
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).singleElement().asString().contains("503");
   }
 
   /** Whoever sends requests to an id of one limit did not ask to send them to another limit. */
