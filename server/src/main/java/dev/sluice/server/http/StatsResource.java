@@ -21,6 +21,10 @@ import dev.sluice.server.stats.TopDenied;
 import dev.sluice.server.stats.TopDenied.Denied;
 import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
+import io.micrometer.core.instrument.search.Search;
+import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -78,7 +82,7 @@ final class StatsResource {
               // A server is up if its circuit breaker is closed.
               .putEach(
                   "breakers",
-                  state.meters().find("ratelimits.redis.up").gauges(),
+                  breakers(state.meters()),
                   (up, one) ->
                       one.put("server", Objects.requireNonNullElse(up.getId().getTag("server"), ""))
                           .put("up", up.value() > 0));
@@ -107,6 +111,11 @@ final class StatsResource {
     }
     // The newest step is incomplete, so one more step is needed to cover the whole time.
     return (int) ((seconds - 1) / RateHistory.DAY_STEP_SECONDS + 2);
+  }
+
+  /** Returns the gauge of each circuit breaker, whatever the kind of the store. */
+  static Collection<Gauge> breakers(MeterRegistry meters) {
+    return Search.in(meters).name(name -> name.matches("ratelimits\\.[a-z]+\\.up")).gauges();
   }
 
   /** Returns why the server cannot decide now. Only the log contains the store's error message. */

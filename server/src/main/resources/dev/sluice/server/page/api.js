@@ -27,7 +27,7 @@ export function keepToken(text) {
   }
 }
 
-/** Why a request failed. `kind` is away, access, role, store, missing or request. */
+/** Why a request failed. `kind` is away, access, role, busy, missing or request. */
 export class Trouble extends Error {
   constructor(kind, message, status) {
     super(message);
@@ -47,10 +47,8 @@ function trouble(status, problem) {
       return new Trouble('missing', detail || 'The server does not have this.', status);
     case 429:
       return new Trouble('busy', 'The server limits how often this page may ask. It asks again later.', status);
-    case 503:
-      return new Trouble('store', `The store does not answer. ${problem?.incident ? `The log of the server has the cause under ${problem.incident}.` : detail}`.trim(), status);
     default:
-      return new Trouble('request', detail || `The server answered with status ${status}.`, status);
+      return new Trouble('request', problem?.incident ? `${problem.title}. The log of the server has the cause under ${problem.incident}.` : detail || `The server answered with status ${status}.`, status);
   }
 }
 
@@ -58,6 +56,9 @@ async function send(method, path, body) {
   const headers = {Accept: 'application/json'};
   if (body !== undefined) {
     headers['Content-Type'] = 'application/json';
+  }
+  if (/[^\x20-\xff]/.test(token())) { // no header can hold it
+    throw new Trouble('access', 'The token has a character that no access token has: copy the whole token.', 0);
   }
   if (token()) {
     headers.Authorization = `Bearer ${token()}`;

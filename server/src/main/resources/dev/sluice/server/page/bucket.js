@@ -6,7 +6,7 @@ import {levelChart} from './charts.js';
 import {exceptions} from './exceptions.js';
 import {h, idText, offer, say, setText, visible} from './dom.js';
 import {Bucket, now} from './gcra.js';
-import {clock, number, period, plural, span} from './words.js';
+import {byRule, clock, number, period, plural, span} from './words.js';
 
 export const title = 'One bucket';
 
@@ -104,7 +104,7 @@ export function mount(root, context, query) {
     }
     if (!known) {
       bucket = null;
-      problem.textContent = answer.limited ? `The store does not answer. The failure rule “${answer.decidedBy}” decides, and nobody knows what the bucket holds.` : answer.reason === 'unlimited' ? 'This id is unlimited: it has no bucket.' : 'Nothing limits this id: the limit has overrides only, and none for it.';
+      problem.textContent = answer.limited ? byRule(answer) : answer.reason === 'unlimited' ? 'This id is unlimited: it has no bucket.' : 'Nothing limits this id: the limit has overrides only, and none for it.';
       return;
     }
     bucket = new Bucket(answer, now());

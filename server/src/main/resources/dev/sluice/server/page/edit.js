@@ -20,11 +20,13 @@ export async function editOverride(context, limit, id, present) {
   const count = field('override-count', 'Count', {type: 'number', min: 1, required: true, value: quota.count});
   const every = field('override-period', 'Period', {placeholder: '1m', required: true, value: quota.period && period(quota.period)});
   const further = field('override-further', 'Further quotas', {placeholder: '10 per 1s, burst 20', value: quotas(quota).slice(1).map((one) => `${one.count} per ${period(one.period)}, burst ${one.burst}`).join('; ')}, 'Each with another period, with semicolons between them.');
-  const until = field('override-until', 'Ends', {type: 'date', min: new Date(Date.now() + DAY_MILLIS).toISOString().slice(0, 10), value: present?.until?.slice(0, 10)}, 'At the start of this day, UTC. Empty: it does not end.');
+  const tomorrow = new Date(Date.now() + DAY_MILLIS).toISOString().slice(0, 10);
+  const end = present?.until?.slice(0, 10);
+  const until = field('override-until', 'Ends', {type: 'date', min: end < tomorrow ? end : tomorrow, value: end}, 'At the start of this day, UTC. Empty: it does not end.');
   const why = field('override-comment', 'Comment', {maxlength: 1000, value: present?.comment});
   const where = pathOf('overrides', limit, present?.id ?? id);
   return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), further.element, until.element, why.element], present ? 'Change it' : 'Set it', async () => {
-    const kept = present?.until?.slice(0, 10) === until.input.value && present?.until;
+    const kept = end === until.input.value && present.until;
     const first = {burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim()};
     const others = further.input.value.split(';').map((one) => one.trim()).filter(Boolean);
     const body = {
@@ -72,12 +74,18 @@ export async function end(context, kind, limit, id) {
   return true;
 }
 
-/** Gets the override that decides for an id; returns undefined if there is none, or the bucket cannot be looked up. */
+/**
+ * Gets the override that decides for an id; returns undefined if there is none. If the id has no bucket that can be
+ * looked up, such as a range of addresses, gets the override of exactly this id.
+ */
 export async function presentOverride(limit, id) {
+  const overrideId = await look(limit, id).then((bucket) => bucket.overrideId, () => id);
   try {
-    const {overrideId} = await look(limit, id);
     return overrideId === undefined ? undefined : await get(pathOf('overrides', limit, overrideId));
-  } catch {
+  } catch (trouble) {
+    if (trouble.kind !== 'missing') {
+      throw trouble;
+    }
     return undefined;
   }
 }

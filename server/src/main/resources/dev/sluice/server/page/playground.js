@@ -6,7 +6,7 @@ import {tank, timeLine} from './charts.js';
 import {h, say, setText} from './dom.js';
 import {Bucket, now} from './gcra.js';
 import {throwAwayId} from './ids.js';
-import {clock, number, period, plural, span} from './words.js';
+import {byRule, clock, number, period, plural, span} from './words.js';
 
 export const title = 'Playground';
 
@@ -90,10 +90,11 @@ export function mount(root, context, query) {
     if (limits.length === 0 || names === limits.map((each) => each.name).join()) {
       return;
     }
-    const chosen = select.value || query.get('limit') || inviting(limits).name;
+    const before = select.value;
+    const chosen = before || query.get('limit') || inviting(limits).name;
     select.replaceChildren(...limits.map((each) => h('option', {value: each.name}, each.name)));
     select.value = limits.some((each) => each.name === chosen) ? chosen : limits[0].name;
-    if (!bucket) {
+    if (select.value !== before) {
       choose();
     }
   }
@@ -131,9 +132,12 @@ export function mount(root, context, query) {
   }
 
   function show(answer) {
-    if (!answer.limited) {
+    if (!('remaining' in answer)) {
       bucket = null;
-      problem.textContent = 'This id is not limited.';
+      setText(count, '–');
+      setText(of, '');
+      setText(refill, '');
+      problem.textContent = answer.limited ? byRule(answer) : 'This id is not limited.';
       return;
     }
     bucket = new Bucket(answer, now());
@@ -176,7 +180,7 @@ export function mount(root, context, query) {
     show(json);
     const kind = json.allowed ? 'allowed' : 'denied';
     totals[kind]++;
-    if (!json.allowed) {
+    if (!json.allowed && bucket) {
       line.denied(1, now());
     }
     verdict.className = `verdict ${kind}`;
@@ -184,7 +188,7 @@ export function mount(root, context, query) {
       h('b', {}, json.allowed ? '✓ Allowed' : '✕ Denied'),
       ` at ${clock(Date.now())}. `,
       json.allowed
-        ? `${plural(json.remaining, 'token is', 'tokens are')} left.`
+        ? bucket ? `${plural(json.remaining, 'token is', 'tokens are')} left.` : ''
         : `As a status, that is 429 Too Many Requests. The next token comes in ${span(json.retryInSeconds)}.`);
     showHeaders(told, json);
     if (dots.children.length >= SHOWN) {
@@ -193,7 +197,7 @@ export function mount(root, context, query) {
     dots.append(h('li', {class: kind}, json.allowed ? '✓' : '✕'));
     setText(tally, `${number(totals.allowed)} allowed, ${number(totals.denied)} denied.`);
     if (!running) {
-      say(json.allowed ? `Allowed, ${number(json.remaining)} left.` : `Denied, retry in ${span(json.retryInSeconds)}.`);
+      say(json.allowed ? `Allowed${bucket ? `, ${number(json.remaining)} left` : ''}.` : `Denied, retry in ${span(json.retryInSeconds)}.`);
     } else if (now() - lastSaid > 5) {
       lastSaid = now();
       say(`${number(totals.allowed)} allowed, ${number(totals.denied)} denied so far.`);

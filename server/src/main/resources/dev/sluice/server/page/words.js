@@ -59,6 +59,11 @@ export function quotaWords(one) {
   ];
 }
 
+/** What is known of a bucket while a failure rule decides. */
+export function byRule({decidedBy}) {
+  return `The store does not answer. The failure rule “${decidedBy}” decides, and nobody knows what the bucket holds.`;
+}
+
 /** The clock time of an instant without seconds and zone, for an axis. */
 export function shortClock(millis) {
   return SHORT.format(new Date(millis));

@@ -29,6 +29,8 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -62,6 +64,8 @@ final class PageTest {
   private static final Look WIDE = new Look("wide", 1000, "screen", "light");
   private static final String NOT_FULL = "[0-9] of 10 tokens";
   private static final String SPEND = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.77\"}";
+  private static final String BIG_UNTIL =
+      "{\"burst\":200,\"count\":200,\"period\":\"1m\",\"until\":\"%s\"}";
   private static final String DESCRIPTOR =
       """
       {"domain": "edge", "descriptors": [{"entries": [{"key": "remote_address", "value": "192.0.2.7"}]}]}
@@ -96,7 +100,13 @@ final class PageTest {
             null,
             TokenKey.random(),
             FailureRule.fail(),
-            Map.of("ApiCallsPerKey", FailureRule.local(2)),
+            Map.of(
+                "ApiCallsPerKey",
+                FailureRule.local(2),
+                "FailedLoginsPerIPAddress",
+                FailureRule.allow(),
+                "SignUpsPerIPv6Range",
+                FailureRule.deny()),
             false),
         control,
         new Telemetry(true, null));
@@ -440,6 +450,16 @@ final class PageTest {
         .isEqualTo("null");
   }
 
+  /** A terminal that cuts a line may end it with an ellipsis, which no header can hold. */
+  @Test
+  void tokenThatNoHeaderCanHold_isRefused_andAnotherIsAskedFor() {
+    enter("cut by a termin\u2026");
+    until(() -> text("#trouble").contains("no access token has: copy the whole token"));
+    button("Enter a token").click();
+    button("Forget it").click();
+    until(() -> text("#trouble").isEmpty());
+  }
+
   @Test
   void policy_stopsForeignScripts_andWhatIsInTheMarkup() {
     Object refused =
@@ -597,6 +617,67 @@ final class PageTest {
   }
 
   @Test
+  void changeThatCannotBeSaved_isNotBlamedOnTheStore(@TempDir Path folder) throws IOException {
+    Path place = Files.createDirectory(folder.resolve("place"));
+    Path file = place.resolve("set.yml");
+    ServerConfig saving = Configs.of(new ServerConfig.Control(null, null, file, null));
+    try (Service other = Service.start(saving);
+        Aside.End end = Aside.end(other)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        openBucket("ApiCallsPerKey", "unsaved");
+        until(() -> text(".result").contains("None: the default of the limit is in force."));
+        Files.move(place, folder.resolve("moved"));
+        override("200", "more");
+        until(() -> text("dialog.edit .problem").startsWith("The change could not be saved."));
+        assertThat(text("dialog.edit .problem"))
+            .contains("The log of the server has the cause under ")
+            .doesNotContain("store");
+        button("Cancel").click();
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).singleElement().asString().contains("503");
+  }
+
+  /** Whoever sends requests to an id of one limit did not ask to send them to another limit. */
+  @Test
+  void limitThatVanishesFromThePlayground_takesItsIdWithIt(@TempDir Path folder)
+      throws IOException {
+    String stays = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"),
+            stays + "SignUpsPerIPAddress: {burst: 3, count: 3, period: 1h}\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
+        Aside.End end = Aside.end(other)) {
+      String open = base;
+      base = "http://" + HostPort.format(other.addresses().get(0));
+      try {
+        open("playground?limit=SignUpsPerIPAddress");
+        until(() -> text(".level-now").equals("3 of 3 tokens"));
+        fill("#play-id", "192.0.2.9\t");
+        button("Send a request").click();
+        until(() -> text(".level-now").equals("2 of 3 tokens"));
+        Files.writeString(limits, stays);
+        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+        until(() -> text(".level-now").equals("10 of 10 tokens"));
+        assertThat(find("#play-limit").getDomProperty("value")).isEqualTo("LoginsPerIPAddress");
+        assertThat(find("#play-id").getDomProperty("value")).isNotEqualTo("192.0.2.9");
+      } finally {
+        base = open;
+        open("limits");
+      }
+    }
+    assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
   void debtOfABucket_isShown(@TempDir Path folder) throws IOException {
     Path limits =
         Files.writeString(
@@ -743,7 +824,7 @@ final class PageTest {
   void overrideWithSeveralQuotas_isSet_shown_andChanged() {
     openBucket("ApiCallsPerKey", "several");
     until(() -> text(".result").contains("None: the default of the limit is in force."));
-    find(".result [aria-labelledby=exceptions-title] button").click();
+    openOverride();
     fill("#override-burst", "100");
     fill("#override-count", "100");
     fill("#override-period", "1m");
@@ -756,7 +837,7 @@ final class PageTest {
         () ->
             text(".result")
                 .contains("900 per 1h and 100 per 1m and 5 per 1s, burst 900 and 100 and 9."));
-    find(".result [aria-labelledby=exceptions-title] button").click();
+    openOverride();
     assertThat(find("#override-further").getDomProperty("value"))
         .isEqualTo("100 per 1m, burst 100; 5 per 1s, burst 9");
     fill("#override-further", "");
@@ -773,8 +854,14 @@ final class PageTest {
     until(() -> text(".result").contains("None: the default of the limit is in force."));
   }
 
-  private static void override(String perMinute, String comment) {
+  /** The page first asks whether there is an override by now. */
+  private static void openOverride() {
     find(".result [aria-labelledby=exceptions-title] button").click();
+    until(() -> find("dialog.edit").isDisplayed());
+  }
+
+  private static void override(String perMinute, String comment) {
+    openOverride();
     fill("#override-burst", perMinute);
     fill("#override-count", perMinute);
     fill("#override-period", "1m");
@@ -796,6 +883,32 @@ final class PageTest {
     button("Remove the override").click();
     button("End it").click();
     until(() -> text(".result").contains("None: the default of the limit is in force."));
+  }
+
+  @Test
+  void overrideThatEndsToday_isChanged_andKeepsItsEnd() {
+    String path = "/v1/admin/overrides/ApiCallsPerKey/ends%20today";
+    String end = Instant.now().plusSeconds(3600).truncatedTo(ChronoUnit.SECONDS).toString();
+    assertThat(admin("PUT", path, BIG_UNTIL.formatted(end))).isEqualTo(200);
+    openBucket("ApiCallsPerKey", "ends today");
+    until(() -> text(".result").contains("200 per 1m, burst 200."));
+    override("300", "more");
+    until(() -> text(".result").contains("300 per 1m, burst 300."));
+    assertThat(get(path)).contains("\"until\":\"" + end + "\"");
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
+  }
+
+  @Test
+  void overrideThatSomebodySetMeanwhile_isShownInItsDialog() {
+    String path = "/v1/admin/overrides/ApiCallsPerKey/meanwhile";
+    openBucket("ApiCallsPerKey", "meanwhile");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    assertThat(admin("PUT", path, BIG_UNTIL.formatted("2200-03-01"))).isEqualTo(200);
+    button("Set an override").click();
+    until(() -> text("dialog.edit").contains("Change the override"));
+    assertThat(find("#override-until").getDomProperty("value")).isEqualTo("2200-03-01");
+    button("Cancel").click();
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
   }
 
   @Test
@@ -841,6 +954,10 @@ final class PageTest {
         .driver()
         .findElements(By.cssSelector("[aria-labelledby=settings-" + kind + "] tbody tr"))
         .size();
+  }
+
+  private static String get(String path) {
+    return send(HttpRequest.newBuilder(URI.create(base + path))).body();
   }
 
   private static int admin(String method, String path, String body) {
@@ -913,7 +1030,7 @@ final class PageTest {
       openBucket("ApiCallsPerKey", "share");
       until(() -> text(".level-now").startsWith("50 of 50 tokens, by this server alone"));
       until(() -> text(".result").contains("None: the default of the limit is in force."));
-      button("Set an override").click();
+      openOverride();
       assertThat(find("#override-burst").getDomProperty("value"))
           .as("what an override would begin with")
           .isEqualTo("100");
@@ -924,6 +1041,62 @@ final class PageTest {
     }
     until(() -> !text("#status").contains("cannot decide now"));
     until(() -> text(".cards").contains(" ● reachable"));
+    var unused = browser.console();
+  }
+
+  @Test
+  void whileTheStoreIsDown_anOverrideIsChanged_andKeepsWhatIsNotChanged() {
+    String path = "/v1/admin/overrides/LoginsPerIPAddress/192.0.2.60";
+    String several = "{\"quotas\":[\"200 per 1h\",\"20 per 1s\"],\"until\":\"2200-03-01\"}";
+    assertThat(admin("PUT", path, several)).isEqualTo(200);
+    redis.kill();
+    try {
+      until(() -> text("#status").contains("The server cannot decide now: the store does not"));
+      open("settings");
+      until(() -> text("main").contains("192.0.2.60"));
+      find("#settings-new-limit").sendKeys("LoginsPerIP");
+      find("#settings-id").sendKeys("192.0.2.60");
+      button("Set an override").click();
+      until(() -> text("dialog.edit").contains("Change the override"));
+      fill("#override-burst", "300");
+      button("Change it").click();
+      until(() -> text("main table").contains("300 and 20"));
+      assertThat(get(path)).contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"burst\":20");
+      open("limits");
+    } finally {
+      redis.startAgain();
+    }
+    until(() -> text(".cards").contains(" ● reachable"));
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
+    var unused = browser.console();
+  }
+
+  @Test
+  void whileAFailureRuleDecides_thePlaygroundSaysSo_andGoesOnAfterwards() {
+    open("playground?limit=FailedLoginsPerIPAddress");
+    until(() -> text(".level-now").equals("30 of 30 tokens"));
+    redis.kill();
+    try {
+      button("Send a request").click();
+      until(() -> text(".verdict").contains("✓ Allowed"));
+      assertThat(text(".verdict")).doesNotContain("left", "NaN");
+      shows(".problem[role=alert]", "The failure rule “allow” decides");
+      assertThat(text(".level-now")).isEqualTo("–");
+
+      find("#play-limit").sendKeys("SignUpsPerIPv6Range");
+      until(() -> text(".verdict").equals("Nothing was sent yet."));
+      button("Send a request").click();
+      until(() -> text(".verdict").contains("✕ Denied"));
+      shows(".problem[role=alert]", "The failure rule “deny” decides");
+    } finally {
+      redis.startAgain();
+    }
+    until(
+        () -> {
+          button("Send a request").click();
+          return text(".level-now").matches("1[0-9] of 20 tokens");
+        });
+    assertThat(text(".problem[role=alert]")).isEmpty();
     var unused = browser.console();
   }
 
