@@ -298,10 +298,12 @@ class ReloadResource extends Resource {
         Set<String> deniedThen = denied(step.stream().map(Compared::then));
         for (Compared one : step) {
           boolean isDeniedNow = one.now != null && deniedNow.contains(one.now.bucketKey());
-          boolean isDeniedThen = one.then != null && deniedThen.contains(one.then.bucketKey());
           now += isDeniedNow ? 1 : 0;
-          then += isDeniedThen ? 1 : 0;
-          if (isDeniedThen && !isDeniedNow && fresh.size() <= MOST_NAMED) {
+          if (one.then == null || !deniedThen.contains(one.then.bucketKey())) {
+            continue;
+          }
+          then++;
+          if (!isDeniedNow && fresh.size() <= MOST_NAMED) {
             fresh.add(
                 fresh.size() == MOST_NAMED
                     ? "…"
