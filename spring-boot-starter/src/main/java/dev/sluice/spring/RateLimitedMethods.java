@@ -118,6 +118,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
   @Override
   public void close() {
     limiter.limits().release(required);
+    required.clear(); // a second call releases nothing
   }
 
   private @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {

@@ -282,11 +282,17 @@ public final class Batch<O> {
     if (made == null) {
       return CompletableFuture.completedFuture(null);
     }
-    Costs costs = costs(outcome);
-    CompletionStage<Void> ended =
-        costs == null
-            ? made.cancelAsync(isFree(outcome))
-            : made.settleAsync(costs).thenAccept(settlement -> {});
+    CompletionStage<Void> ended;
+    try {
+      Costs costs = costs(outcome);
+      ended =
+          costs == null
+              ? made.cancelAsync(isFree(outcome))
+              : made.settleAsync(costs).thenAccept(settlement -> {});
+    } catch (RuntimeException | Error e) { // of a function given to add or addEstimate
+      made.close();
+      throw e;
+    }
     return ended.exceptionally(
         failure -> {
           if (Stages.cause(failure) instanceof StoreException e) {
