@@ -431,6 +431,21 @@ final class SeveralQuotasTest {
   }
 
   @Test
+  void spendUpTo_underAPenaltyWithAnEmptyBucket_waitsForOneToken() {
+    assertThat(limiter.spendUpTo("Calls", "a", 3).taken()).isEqualTo(3);
+    nowNanos.addAndGet(SECOND);
+    while (remaining().get(0) > 0) {
+      assertThat(limiter.spendUpTo("Calls", "a", 3).taken()).isPositive();
+      nowNanos.addAndGet(SECOND);
+    }
+    Duration unpenalized = limiter.spendUpTo("Calls", "a", 3).retryIn();
+    assertThat(unpenalized).isBetween(Duration.ofMinutes(5), Duration.ofMinutes(6));
+    Instant until = Instant.ofEpochSecond(0, nowNanos.get()).plusSeconds(9);
+    limits.replace(limits.get().withPenalties(List.of(new Penalty(CALLS, "a", until, 0, ""))));
+    assertThat(limiter.spendUpTo("Calls", "a", 3).retryIn()).isEqualTo(unpenalized);
+  }
+
+  @Test
   void override_replacesAllQuotas() {
     Quota one = Quota.per(5, Duration.ofSeconds(1));
     limits.replace(
