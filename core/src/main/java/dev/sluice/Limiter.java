@@ -772,7 +772,8 @@ public final class Limiter {
      */
     public Limiter build() {
       FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time, processes);
-      Engine engine = new Engine(limits, store, observer, rules, onMissing, time, parking);
+      Engine engine =
+          new Engine(limits, store, observer, rules, onMissing, time, parking, WaitQueues.MOST);
       return new Limiter(limits, engine, time);
     }
   }
