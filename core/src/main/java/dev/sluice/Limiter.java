@@ -771,7 +771,8 @@ public final class Limiter {
      * @return the limiter
      */
     public Limiter build() {
-      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time, processes);
+      FailureRules rules =
+          new FailureRules(onFailure, onFailureByLimit, time, processes, FailureRules.MOST_BUCKETS);
       Engine engine =
           new Engine(limits, store, observer, rules, onMissing, time, parking, WaitQueues.MOST);
       return new Limiter(limits, engine, time);

@@ -123,7 +123,7 @@ class AcquireFailureTest {
             Limits.builder(Catalogue.of(NAME))
                 .limit("Outbound", Quota.per(1, Duration.ofSeconds(4)))
                 .build());
-    FailureRules rules = new FailureRules(FailureRule.local(1), Map.of(), now::get, () -> 0);
+    FailureRules rules = new FailureRules(FailureRule.local(1), Map.of(), now::get, () -> 0, 9);
     Engine engine =
         new Engine(
             limits,
