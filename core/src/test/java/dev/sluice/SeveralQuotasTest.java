@@ -243,6 +243,18 @@ final class SeveralQuotasTest {
     assertThat(remaining()).containsExactly(10L, 1L);
   }
 
+  @Test
+  void receiptOfATrial_asPlainValues_givesBackToTheTrialsBuckets() {
+    Transaction trial = limiter.transaction("Calls", "a").withCost(2).inShadow();
+    Reservation.Receipt receipt = limiter.reserve(trial).receipt();
+    assertThat(granted(3)).isEqualTo(3);
+    limiter.cancel(read(receipt));
+    assertThat(remaining()).containsExactly(7L, 0L);
+    assertThat(limiter.check(trial.withCost(0)).quotas())
+        .extracting(Decision::remaining)
+        .containsExactly(10L, 3L);
+  }
+
   private Reservation.Receipt read(Reservation.Receipt receipt) {
     return new Reservation.Receipt(
         receipt.parts().stream()
