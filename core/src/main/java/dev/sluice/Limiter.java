@@ -194,6 +194,7 @@ public final class Limiter {
    *
    * @param transaction a transaction with the bucket and the cost
    * @return the decision that a spend would have returned
+   * @throws InvalidRequestException if the transaction is reset-only
    */
   public Decision check(Transaction transaction) {
     return engine.decide(Act.CHECK, transaction);
