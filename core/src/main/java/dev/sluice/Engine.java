@@ -57,6 +57,7 @@ final class Engine {
   private final FailureRules onFailure;
   private final MissingDefault onMissing;
   private final Parking parking;
+  private final int mostWaiting;
   // Names of limits whose missing default has been registered.
   private final Set<String> missing = ConcurrentHashMap.newKeySet();
 
@@ -67,13 +68,15 @@ final class Engine {
       FailureRules onFailure,
       MissingDefault onMissing,
       TimeSource time,
-      Parking parking) {
+      Parking parking,
+      int mostWaiting) {
     this.limits = limits;
     this.store = new TrackedStore(store, observer, time);
     this.observer = observer;
     this.onFailure = onFailure;
     this.onMissing = onMissing;
     this.parking = parking;
+    this.mostWaiting = mostWaiting;
   }
 
   private Plan plan(Act act, List<Transaction> transactions) {
@@ -509,7 +512,7 @@ final class Engine {
     requireUsable(transactions);
     Limits now = limits.get();
     Plan plan = Plan.ofAcquire(now, transactions, maxWait);
-    return store.waitQueues().isFull() ? Plan.of(now, Act.SPEND, transactions) : plan;
+    return waiting() >= mostWaiting ? Plan.of(now, Act.SPEND, transactions) : plan;
   }
 
   TrackedStore store() {

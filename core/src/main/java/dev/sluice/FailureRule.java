@@ -64,7 +64,8 @@ public final class FailureRule {
   /**
    * Returns the rule that decides in this process's memory, with a share of each limit: the limit's
    * burst and rate divided by the number of processes. The share of a burst is at least one token;
-   * a cost above this share is denied.
+   * a cost above this share is denied. The memory has room for 1,000,000 buckets that are not full;
+   * without room for a request's buckets, the rule throws a {@code StoreException}.
    *
    * @param processes the number of processes that share the limits, at least 1
    * @return the rule

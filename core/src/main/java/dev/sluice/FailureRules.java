@@ -29,25 +29,28 @@ import org.jspecify.annotations.Nullable;
  */
 final class FailureRules {
 
-  private static final long MAX_LOCAL_BUCKETS = 1_000_000;
+  /** How many buckets of this process's memory can be in use at once. */
+  static final long MOST_BUCKETS = 1_000_000;
 
   private final FailureRule otherwise;
   private final Map<String, FailureRule> byLimit;
   private final TimeSource time;
   private final TrackedStore memory;
   private final IntSupplier processes;
+  private final long mostBuckets;
 
   FailureRules(
       FailureRule otherwise,
       Map<String, FailureRule> byLimit,
       TimeSource time,
-      IntSupplier processes) {
+      IntSupplier processes,
+      long mostBuckets) {
     this.otherwise = otherwise;
     this.byLimit = Map.copyOf(byLimit);
     this.time = time;
-    this.memory =
-        new TrackedStore(BucketStore.inMemory(time, MAX_LOCAL_BUCKETS), Engine.NOBODY, time);
+    this.memory = new TrackedStore(BucketStore.inMemory(time, mostBuckets), Engine.NOBODY, time);
     this.processes = processes;
+    this.mostBuckets = mostBuckets;
   }
 
   /** Returns the rules for one call, in which the number of processes does not change. */
@@ -100,7 +103,22 @@ final class FailureRules {
     private List<Decision> decided(Plan plan, StoreException failure) {
       long nowNanos = time.nanos();
       List<Charge> charges = charges(plan, failure, nowNanos);
-      return decisions(plan, memory.readings(plan.act(), charges, depths(plan)), nowNanos);
+      return decisions(plan, readings(plan, charges, failure), nowNanos);
+    }
+
+    private List<Reading> readings(Plan plan, List<Charge> charges, StoreException failure) {
+      try {
+        return memory.readings(plan.act(), charges, depths(plan));
+      } catch (StoreException full) {
+        throw noRoom(failure);
+      }
+    }
+
+    private StoreException noRoom(StoreException failure) {
+      return new StoreException(
+          "%s; the failure rule local has no room: it keeps at most %s buckets that are not full"
+              .formatted(failure.getMessage(), mostBuckets),
+          failure);
     }
 
     /** Decides on a spend that can wait; the caller waits for tokens in this process's memory. */
@@ -112,7 +130,7 @@ final class FailureRules {
       long nowNanos = time.nanos();
       List<Charge> charges = charges(plan, failure, nowNanos);
       long askedNanos = memory.waitQueues().asks();
-      List<Reading> readings = memory.readings(plan.act(), charges, depths(plan));
+      List<Reading> readings = readings(plan, charges, failure);
       return new PendingAcquire(
           verdict.apply(decisions(plan, readings, nowNanos)),
           memory.waitQueues(),
@@ -145,7 +163,7 @@ final class FailureRules {
                       verdict.apply(decisions(plan, holding.readings(), nowNanos)),
                       Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
               full -> {
-                throw Engine.storeException(full);
+                throw noRoom(failure);
               }));
     }
 

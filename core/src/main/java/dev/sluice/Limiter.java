@@ -194,6 +194,7 @@ public final class Limiter {
    *
    * @param transaction a transaction with the bucket and the cost
    * @return the decision that a spend would have returned
+   * @throws InvalidRequestException if the transaction is reset-only
    */
   public Decision check(Transaction transaction) {
     return engine.decide(Act.CHECK, transaction);
@@ -771,8 +772,10 @@ public final class Limiter {
      * @return the limiter
      */
     public Limiter build() {
-      FailureRules rules = new FailureRules(onFailure, onFailureByLimit, time, processes);
-      Engine engine = new Engine(limits, store, observer, rules, onMissing, time, parking);
+      FailureRules rules =
+          new FailureRules(onFailure, onFailureByLimit, time, processes, FailureRules.MOST_BUCKETS);
+      Engine engine =
+          new Engine(limits, store, observer, rules, onMissing, time, parking, WaitQueues.MOST);
       return new Limiter(limits, engine, time);
     }
   }

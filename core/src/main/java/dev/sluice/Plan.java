@@ -372,18 +372,17 @@ record Plan(
     long nowNanos = found.nowNanos();
     long tatNanos = found.tatNanos();
     long untilNanos = penalty.untilNanos();
+    Effect spend =
+        transaction.isUpTo() // if denied, its wait is the wait for one token
+            ? Effect.of(Effect.Op.SPEND, quota.intervalNanos(), quota.offsetNanos())
+            : effect(transaction, quota);
     return Decision.of(
         act,
         transaction,
         act == Act.REFUND
             ? Answer.ofRefund(charge.effect(), quota, nowNanos, tatNanos)
                 .countingAsEmpty(untilNanos)
-            : Answer.ofPenalty(
-                untilNanos,
-                effect(transaction, quota).asSpend(nowNanos, tatNanos),
-                quota,
-                nowNanos,
-                tatNanos),
+            : Answer.ofPenalty(untilNanos, spend, quota, nowNanos, tatNanos),
         penalty);
   }
 

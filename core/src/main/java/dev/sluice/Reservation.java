@@ -773,6 +773,8 @@ public final class Reservation implements AutoCloseable {
      */
     public record Part(Transaction transaction, long intervalNanos, long untilNanos) {
 
+      private static final String TRIAL = "~"; // no name of a limit contains this character
+
       /**
        * Makes a part.
        *
@@ -815,10 +817,12 @@ public final class Reservation implements AutoCloseable {
         if (tokens < 0) {
           throw new IllegalArgumentException("tokens: found " + tokens + ", expected 0 or more");
         }
+        boolean isTrial = limit.startsWith(TRIAL);
         int slash = limit.indexOf('/');
-        String name = slash < 0 ? limit : limit.substring(0, slash);
+        String name = limit.substring(isTrial ? 1 : 0, slash < 0 ? limit.length() : slash);
         try {
-          Transaction whole = Transaction.of(limits, name, id).took(tokens);
+          Transaction spent = Transaction.of(limits, name, id).took(tokens);
+          Transaction whole = isTrial ? spent.inShadow() : spent;
           Transaction part = whole.part(slash < 0 ? null : limit.substring(slash + 1));
           return part == null
               ? new Part(whole, Held.UNCHARGED, Gcra.NO_TAT)
@@ -830,13 +834,14 @@ public final class Reservation implements AutoCloseable {
 
       /**
        * Returns the limit's name in the form that {@link #of} reads. If a limit has several quotas,
-       * "/" and the quota's period are appended to the name, except for the longest period.
+       * "/" and the quota's period are appended to the name, except for the longest period. The
+       * text for a {@linkplain Transaction#inShadow trial} begins with "~".
        *
-       * @return the text, such as {@code Calls} or {@code Calls/1s}
+       * @return the text, such as {@code Calls}, {@code Calls/1s} or {@code ~Calls}
        */
       public String limit() {
         String period = transaction.furtherPeriod();
-        String name = transaction.name().name();
+        String name = (transaction.isShadow() ? TRIAL : "") + transaction.name().name();
         return period == null ? name : name + "/" + period;
       }
 

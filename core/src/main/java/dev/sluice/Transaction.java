@@ -87,7 +87,10 @@ public final class Transaction {
    *
    * <p>The limit's name need not be in a catalogue. Keep the name in a constant: the name is a
    * label of metrics, so it must not contain request data. A limiter refuses a name if its
-   * catalogue has the same name with another number, or the same number with another name.
+   * catalogue has the same name with another number, or the same number with another name. Nothing
+   * checks that the same name also has the catalogue's id format and longest wait. If the id
+   * formats differ, an id can have two buckets, and a penalty on the id may not apply; if the
+   * longest waits differ, tokens of waiting callers can be granted twice.
    *
    * @param limit the limit's name
    * @param quota the rate and burst; to allow zero tokens, deny the request yourself

@@ -218,10 +218,6 @@ final class WaitQueues {
     }
   }
 
-  boolean isFull() {
-    return size >= MOST;
-  }
-
   int size() {
     return size;
   }

@@ -4,17 +4,20 @@ package dev.sluice;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.PendingAcquire.Parking;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
@@ -70,7 +73,11 @@ class AcquireFailureTest {
   }
 
   private static CompletableFuture<Decision> acquire(Limiter limiter) {
-    return limiter.async().acquire("Outbound", "x", 1, MINUTE).toCompletableFuture();
+    return acquire(limiter.async());
+  }
+
+  private static CompletableFuture<Decision> acquire(AsyncLimiter limiter) {
+    return limiter.acquire("Outbound", "x", 1, MINUTE).toCompletableFuture();
   }
 
   @Test
@@ -106,6 +113,42 @@ class AcquireFailureTest {
         .as("behind the third, which keeps its time")
         .isEqualTo(Duration.ofSeconds(12));
     assertThat(third).isNotDone();
+  }
+
+  /** Those who wait for the store's tokens and those who wait for a share's tokens, together. */
+  @Test
+  void acquire_whileAllPlacesAreTaken_isDeniedAtOnce() {
+    CurrentLimits limits =
+        new CurrentLimits(
+            Limits.builder(Catalogue.of(NAME))
+                .limit("Outbound", Quota.per(1, Duration.ofSeconds(4)))
+                .build());
+    FailureRules rules = new FailureRules(FailureRule.local(1), Map.of(), now::get, () -> 0, 9);
+    Engine engine =
+        new Engine(
+            limits,
+            store,
+            Engine.NOBODY,
+            rules,
+            MissingDefault.REFUSE,
+            now::get,
+            Parking.OF_THREADS,
+            2);
+    AsyncLimiter limiter = new AsyncLimiter(limits, engine);
+    assertThat(acquire(limiter).join().allowed()).isTrue();
+    assertThat(acquire(limiter)).isNotDone();
+    isDown = true;
+    assertThat(acquire(limiter).join().degraded()).isTrue();
+    CompletableFuture<Decision> last = acquire(limiter);
+    assertThat(last).isNotDone();
+    CompletableFuture<Decision> third = acquire(limiter);
+    assertThat(third).isDone();
+    assertThat(third.join().denied()).isTrue();
+    assertThat(third.join().retryIn()).isEqualTo(Duration.ofSeconds(8));
+    isDown = false;
+    assertThat(acquire(limiter)).isDone();
+    assertThat(last.cancel(false)).isTrue();
+    assertThat(acquire(limiter)).isNotDone();
   }
 
   @Test

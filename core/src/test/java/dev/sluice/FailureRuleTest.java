@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Decision.DecidedBy;
+import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
@@ -20,9 +21,11 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 final class FailureRuleTest {
@@ -220,6 +223,29 @@ final class FailureRuleTest {
     assertThat(local.waiting()).isEqualTo(1);
     assertThat(waits.cancel(false)).isTrue();
     assertThat(local.waiting()).isZero();
+  }
+
+  @Test
+  void local_whoseMemoryHasNoRoom_failsLikeTheStore_andSaysBoth() {
+    CurrentLimits limits = new CurrentLimits(LIMITS);
+    FailureRules.OneCall rules =
+        new FailureRules(FailureRule.local(1), Map.of(), () -> 0, () -> 0, 1).now();
+    StoreException gone = new StoreException("gone");
+    Plan first = Plan.of(LIMITS, Act.SPEND, List.of(limiter.transaction("Shared", "x")));
+    Plan next = Plan.of(LIMITS, Act.SPEND, List.of(limiter.transaction("Shared", "y")));
+    assertThat(rules.decide(first, gone).get(0).decidedBy()).isEqualTo(DecidedBy.LOCAL);
+    for (ThrowingCallable call :
+        List.<ThrowingCallable>of(
+            () -> rules.decide(next, gone),
+            () -> rules.acquire(next, gone, next::strictest, Engine.NOBODY),
+            () -> rules.reserve(limits, next, gone, next::strictest))) {
+      assertThatThrownBy(call)
+          .isInstanceOf(StoreException.class)
+          .hasMessage(
+              "gone; the failure rule local has no room: it keeps at most 1 buckets that are not"
+                  + " full")
+          .hasCause(gone);
+    }
   }
 
   @Test

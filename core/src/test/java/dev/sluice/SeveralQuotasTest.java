@@ -243,6 +243,18 @@ final class SeveralQuotasTest {
     assertThat(remaining()).containsExactly(10L, 1L);
   }
 
+  @Test
+  void receiptOfATrial_asPlainValues_givesBackToTheTrialsBuckets() {
+    Transaction trial = limiter.transaction("Calls", "a").withCost(2).inShadow();
+    Reservation.Receipt receipt = limiter.reserve(trial).receipt();
+    assertThat(granted(3)).isEqualTo(3);
+    limiter.cancel(read(receipt));
+    assertThat(remaining()).containsExactly(7L, 0L);
+    assertThat(limiter.check(trial.withCost(0)).quotas())
+        .extracting(Decision::remaining)
+        .containsExactly(10L, 3L);
+  }
+
   private Reservation.Receipt read(Reservation.Receipt receipt) {
     return new Reservation.Receipt(
         receipt.parts().stream()
@@ -428,6 +440,21 @@ final class SeveralQuotasTest {
     assertThat(limiter.spendUpTo("Calls", "a", 3).retryIn()).isEqualTo(Duration.ofSeconds(9));
     nowNanos.addAndGet(9 * SECOND);
     assertThat(limiter.spendUpTo("Calls", "a", 9).taken()).isEqualTo(3);
+  }
+
+  @Test
+  void spendUpTo_underAPenaltyWithAnEmptyBucket_waitsForOneToken() {
+    assertThat(limiter.spendUpTo("Calls", "a", 3).taken()).isEqualTo(3);
+    nowNanos.addAndGet(SECOND);
+    while (remaining().get(0) > 0) {
+      assertThat(limiter.spendUpTo("Calls", "a", 3).taken()).isPositive();
+      nowNanos.addAndGet(SECOND);
+    }
+    Duration unpenalized = limiter.spendUpTo("Calls", "a", 3).retryIn();
+    assertThat(unpenalized).isBetween(Duration.ofMinutes(5), Duration.ofMinutes(6));
+    Instant until = Instant.ofEpochSecond(0, nowNanos.get()).plusSeconds(9);
+    limits.replace(limits.get().withPenalties(List.of(new Penalty(CALLS, "a", until, 0, ""))));
+    assertThat(limiter.spendUpTo("Calls", "a", 3).retryIn()).isEqualTo(unpenalized);
   }
 
   @Test

@@ -572,6 +572,19 @@ final class IdFormats {
       return canonical.substring(0, end);
     }
 
+    /**
+     * Returns the first {@code count} parts of a canonical id, as an id of only these parts: an
+     * IPv6 address in the last of these parts loses its brackets.
+     */
+    String firstParts(String canonical, int count) {
+      String prefix = prefix(canonical, count);
+      if (!prefix.endsWith("]") || !isAddress(parts.get(count - 1))) {
+        return prefix;
+      }
+      int bracket = prefix.lastIndexOf('[');
+      return prefix.substring(0, bracket) + prefix.substring(bracket + 1, prefix.length() - 1);
+    }
+
     @Override
     public boolean equals(@Nullable Object other) {
       return other instanceof JoinedFormat that && parts.equals(that.parts);
@@ -581,10 +594,11 @@ final class IdFormats {
     public int hashCode() {
       return parts.hashCode();
     }
+  }
 
-    private static boolean isAddress(IdFormat format) {
-      return format instanceof IpAddressFormat || format instanceof Ipv6RangeFormat;
-    }
+  /** Returns whether ids of a format are IP addresses, or ranges of IP addresses. */
+  static boolean isAddress(IdFormat format) {
+    return format instanceof IpAddressFormat || format instanceof Ipv6RangeFormat;
   }
 
   /**

@@ -246,9 +246,23 @@ public final class LimitName {
    * @throws InvalidIdException if the text has none of the accepted formats
    */
   public String keyOf(String text, Strictness strictness) {
-    boolean whole = overridesByPrefix() && text.indexOf(':') >= 0;
+    boolean whole =
+        overridesByPrefix() && id.split(text).size() == id.parts().size() && !endsWithAddress(text);
     IdFormat format = whole ? id : overrideId;
     return bucketKey(format.widened(format.canonical(text, strictness)));
+  }
+
+  /**
+   * Returns whether a text is an override's id that ends with an address: only such an address
+   * contains ":" without brackets.
+   */
+  private boolean endsWithAddress(String text) {
+    try {
+      return IdFormats.isAddress(overrideId.parts().get(overrideId.parts().size() - 1))
+          && !overrideId.canonical(text, Strictness.LENIENT).isEmpty();
+    } catch (InvalidIdException e) {
+      return false;
+    }
   }
 
   /**
@@ -293,7 +307,7 @@ public final class LimitName {
   /** Returns the id that an override must have to apply to a transaction's id. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined
-        ? joined.prefix(canonicalId, overrideId.parts().size())
+        ? joined.firstParts(canonicalId, overrideId.parts().size())
         : canonicalId;
   }
 

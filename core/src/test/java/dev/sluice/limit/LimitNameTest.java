@@ -134,6 +134,30 @@ class LimitNameTest {
   }
 
   @Test
+  void keyOf_firstPartsThatContainAColon_isTheKeyThatOverrideIdOfReads() {
+    LimitName atAddress =
+        LimitName.builder(4, "PerUserAtIp")
+            .id(IdFormat.joined(IdFormat.ipAddress(), IdFormat.string()))
+            .overrideId(IdFormat.ipAddress())
+            .build();
+    assertThat(atAddress.keyOf("2001:DB8::1", Strictness.LENIENT)).isEqualTo("4:2001:db8::1");
+    assertThat(atAddress.overrideIdOf("4:2001:db8::1")).isEqualTo("2001:db8::1");
+    assertThat(atAddress.keyOf("192.0.2.1:a", Strictness.LENIENT)).isEqualTo("4:192.0.2.1:a");
+    assertThat(atAddress.keyOf("[2001:DB8::1]:a", Strictness.LENIENT))
+        .isEqualTo("4:[2001:db8::1]:a");
+    assertThatThrownBy(() -> atAddress.keyOf("192.0.2.999:a", Strictness.LENIENT))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("it is part 1 of the form ipAddress:string");
+    LimitName three =
+        LimitName.builder(5, "Three")
+            .id(IdFormat.joined(IdFormat.string(), IdFormat.string(), IdFormat.string()))
+            .overrideId(IdFormat.joined(IdFormat.string(), IdFormat.string()))
+            .build();
+    assertThat(three.keyOf("a:b", Strictness.STRICT)).isEqualTo("5:a:b");
+    assertThat(three.keyOf("a:b:c", Strictness.STRICT)).isEqualTo("5:a:b:c");
+  }
+
+  @Test
   void name_answersAsItWasDeclared() {
     LimitName name =
         LimitName.builder(7, "A")

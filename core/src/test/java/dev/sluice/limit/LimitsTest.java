@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
@@ -14,6 +15,7 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 
@@ -265,6 +267,49 @@ class LimitsTest {
     assertThat(limits.quotaFor(name, "17:a:b")).isEqualTo(LARGE);
     assertThat(limits.quotaFor(name, "170:example.com")).isEqualTo(SMALL);
     assertThat(limits.quotaFor(name, "1:17")).isEqualTo(SMALL);
+  }
+
+  @Test
+  void quotaFor_overrideThatEndsWithAnIpv6Address_holdsForLongerIdsWithTheAddressInBrackets() {
+    IdFormat string = IdFormat.string();
+    IdFormat address = IdFormat.ipAddress();
+    IdFormat range = IdFormat.ipv6Range(64);
+    assertOverridden(
+        List.of(address, string), 1, "2001:DB8::1", "[2001:db8::1]:alice", "[2001:db8::2]:alice");
+    assertOverridden(List.of(address, string), 1, "192.0.2.1", "192.0.2.1:alice", "192.0.2.2:]");
+    assertOverridden(
+        List.of(range, string), 1, "2001:db8::/64", "[2001:db8::/64]:]", "[2001:db8:1::/64]:]");
+    assertOverridden(
+        List.of(string, address, string),
+        2,
+        "[:2001:db8::1",
+        "[:[2001:db8::1]:a:b",
+        "[:[2001:db8::2]:a:b");
+    assertOverridden(
+        List.of(address, address, string),
+        2,
+        "[2001:db8::1]:2001:db8::2",
+        "[2001:db8::1]:[2001:db8::2]:a",
+        "[2001:db8::1]:[2001:db8::3]:a");
+    assertOverridden(List.of(string, string), 1, "[a]", "[a]:b", "a:b");
+  }
+
+  /** Asserts that the override of an id's first parts applies to one id, and not to another. */
+  private static void assertOverridden(
+      List<IdFormat> parts, int first, String overrideId, String id, String other) {
+    IdFormat[] all = parts.toArray(IdFormat[]::new);
+    IdFormat ofOverrides = first == 1 ? all[0] : IdFormat.joined(Arrays.copyOf(all, first));
+    LimitName name =
+        LimitName.builder(4, "A").id(IdFormat.joined(all)).overrideId(ofOverrides).build();
+    Limits limits =
+        Limits.builder(Catalogue.of(name))
+            .limit("A", SMALL)
+            .override("A", overrideId, LARGE)
+            .build();
+    assertThat(limits.quotaFor(name, name.id().canonical(id, Strictness.LENIENT)))
+        .as(id)
+        .isEqualTo(LARGE);
+    assertThat(limits.quotaFor(name, other)).as(other).isEqualTo(SMALL);
   }
 
   @Test

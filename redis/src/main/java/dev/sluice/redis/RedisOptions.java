@@ -270,6 +270,9 @@ final class RedisOptions {
     if (!tls() && (find(CA) != null || find(CERT) != null)) {
       throw contradiction("certificates require TLS: write rediss://, or the option tls=true");
     }
+    if (!tls() && uri.options().containsKey(VERIFY.name())) {
+      throw contradiction("option verify requires TLS: write rediss://, or the option tls=true");
+    }
     if ((find(CERT) == null) != (find(KEY) == null)) {
       throw contradiction("the options cert and key require each other");
     }

@@ -129,7 +129,7 @@ public final class RedisStoreBuilder {
   /**
    * Sets the checks of a server's certificate; by default {@link Verify#FULL}.
    *
-   * @param checks the checks, which require TLS
+   * @param checks the checks; connections without TLS have no certificate to check
    * @return this
    */
   @CanIgnoreReturnValue

@@ -146,11 +146,20 @@ class RedisOptionsTest {
         "rediss://h?cert=pom.xml | the options cert and key require each other",
         "rediss://h?key=pom.xml | the options cert and key require each other",
         "redis://h?ca=pom.xml | certificates require TLS: write rediss://, or the option tls=true",
+        "redis://h?verify=full | option verify requires TLS: write rediss://, or the option tls=true",
+        "rediss://h?tls=false&verify=none | option verify requires TLS",
       })
   void check_contradiction_isRefused(String uri, String message) {
     assertThatThrownBy(() -> of(uri).check())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(message);
+  }
+
+  /** The Spring Boot starter copies the setting of each connection factory. */
+  @Test
+  void check_verifySetInCodeWithoutTls_isNoContradiction() {
+    RedisOptions options = of("redis://h").with(RedisOptions.VERIFY, RedisStoreBuilder.Verify.FULL);
+    assertThatCode(options::check).doesNotThrowAnyException();
   }
 
   @Test

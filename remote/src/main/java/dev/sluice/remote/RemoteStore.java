@@ -417,7 +417,7 @@ public final class RemoteStore implements BucketStore {
       List<byte[]> bytes,
       Tentative tentative,
       long until) {
-    queues.forEach(RequestQueue::requireOpen);
+    queues.forEach(RequestQueue::requireUp);
     Map<String, byte[]> keyOf = new HashMap<>();
     List<@Nullable Reading> known = new ArrayList<>();
     for (int i = 0; i < charges.size(); i++) {

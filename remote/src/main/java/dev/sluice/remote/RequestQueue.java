@@ -112,17 +112,22 @@ public final class RequestQueue {
    */
   public record Options(int maxWaiting, int maxCalls, int maxChargesPerCall, long timeoutNanos) {}
 
-  void requireOpen() {
-    server.breaker().requireUp();
-  }
-
-  /** Adds a request, to be sent in its turn. Fails the request at once if the queue is full. */
-  public void submit(Request request) {
+  /** Throws if the server is marked down, and reports this to the observer. */
+  void requireUp() {
     Breaker breaker = server.breaker();
     try {
       breaker.requireUp();
     } catch (StoreException e) {
       observer.refused(breaker.server(), Refusal.DOWN);
+      throw e;
+    }
+  }
+
+  /** Adds a request, to be sent in its turn. Fails the request at once if the queue is full. */
+  public void submit(Request request) {
+    try {
+      requireUp();
+    } catch (StoreException e) {
       request.completeExceptionally(e);
       return;
     }

@@ -413,6 +413,39 @@ class LimitFilesTest {
     assertThat(limits.catalogue().find("LoginsPerIPAddress")).isNull();
   }
 
+  /** The ids of transactions have brackets around the address, the overrides' ids have none. */
+  @Test
+  void overrideOfAnIpv6Address_fromAFileOrCsv_appliesToLongerIds() {
+    Path defaults =
+        TestFiles.write(
+            folder.resolve("defaults.yml"),
+            """
+            Logins: {id: "ipAddress:string", overrideId: ipAddress, burst: 5, count: 5, period: 10m}
+            """);
+    Path overrides =
+        TestFiles.write(
+            folder.resolve("overrides.yml"),
+            """
+            - Logins: {burst: 1, count: 1, period: 10m, ids: ["2001:DB8::1"]}
+            """);
+    Limits ofFiles = TestFiles.builder().defaults(defaults).overrides(overrides).build().load();
+    LimitName logins = ofFiles.catalogue().get("Logins");
+    List<OverridesCsv.Line> lines =
+        OverridesCsv.read(
+            "name,id,count,burst,period,comment\nLogins,2001:DB8::1,1,1,10m,\n",
+            ofFiles.catalogue(),
+            Strictness.LENIENT);
+    Limits ofCsv =
+        Limits.builder(ofFiles.catalogue())
+            .limit("Logins", Quota.per(5, Duration.ofMinutes(10)))
+            .override(lines.get(0).override())
+            .build();
+    for (Limits limits : List.of(ofFiles, ofCsv)) {
+      assertThat(limits.quotaFor(logins, "[2001:db8::1]:alice").burst()).isEqualTo(1);
+      assertThat(limits.quotaFor(logins, "[2001:db8::2]:alice").burst()).isEqualTo(5);
+    }
+  }
+
   @Test
   void load_ofASectionOfNames_knowsThemInTheOverridesToo() {
     Path defaults =

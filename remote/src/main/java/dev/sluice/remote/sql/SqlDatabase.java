@@ -12,6 +12,7 @@ import dev.sluice.remote.Topology;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
+import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
@@ -275,9 +276,7 @@ public final class SqlDatabase implements Endpoint, Topology {
           }
           Connection on = open;
           if (cleaning != null && on != null && cleaning.pause() == 0) {
-            bound(on, PATIENT_MILLIS);
-            cleaning.clean(on);
-            bound(on, 0);
+            clean(cleaning, on);
           }
         } catch (InterruptedException e) {
           // The store was closed; the loop's condition ends the thread.
@@ -286,6 +285,21 @@ public final class SqlDatabase implements Endpoint, Topology {
         }
       }
       leave();
+    }
+
+    private void clean(Cleaning full, Connection on) throws SQLException {
+      try {
+        bound(on, PATIENT_MILLIS);
+        full.clean(on);
+        bound(on, 0);
+      } catch (SQLException e) {
+        full.failed(e);
+        if (dialect.fault(e).breaksConnection()) {
+          leave();
+        } else {
+          bound(on, 0);
+        }
+      }
     }
 
     private void openBesidesOthers() throws InterruptedException, ExecutionException {
@@ -507,6 +521,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     private byte[] after = new byte[0];
     private final SplittableRandom random = new SplittableRandom(nanoTime());
     private long due = nanoTime() + untilNextRound();
+    private boolean logged; // whether a failure was logged since the last complete round
 
     private long untilNextRound() {
       return random.nextLong(ROUND_NANOS / 2, ROUND_NANOS);
@@ -524,6 +539,20 @@ public final class SqlDatabase implements Endpoint, Topology {
       after = last == null ? new byte[0] : last;
       long end = nanoTime();
       due = end + (last == null ? untilNextRound() : pauseNanos(end - start, cleaned.deleted));
+      logged &= last != null;
+    }
+
+    /** The next round begins with the first key again, so only keys behind a failure stay. */
+    void failed(SQLException failure) {
+      after = new byte[0];
+      if (!logged) {
+        logged = true;
+        context.log().log(
+            Level.WARNING,
+            "{0}: full buckets cannot be deleted, so the table grows: {1}",
+            name,
+            dialect.fault(failure).words());
+      }
     }
   }
 }

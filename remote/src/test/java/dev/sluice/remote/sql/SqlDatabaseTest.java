@@ -3,11 +3,41 @@ package dev.sluice.remote.sql;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.remote.StoreContext;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
+import dev.sluice.store.BucketStore;
+import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.StoreException;
+import java.lang.reflect.Proxy;
+import java.nio.charset.StandardCharsets;
+import java.sql.Connection;
+import java.sql.SQLException;
+import java.time.Duration;
+import java.util.List;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Consumer;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
+import javax.sql.DataSource;
+import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 
 /** How often a database is cleaned; the stores' own tests have the rest. */
 final class SqlDatabaseTest {
+
+  private static final byte[] SECOND_STEP = {1};
+
+  private final AtomicInteger opened = new AtomicInteger();
 
   @Test
   void pause_afterALotThatWasFull_isAsLongAsTheLot_elseUpToTwentyTimesAsLong() {
@@ -17,5 +47,210 @@ final class SqlDatabaseTest {
     assertThat(SqlDatabase.pauseNanos(took, 50)).isEqualTo(20 * took);
     assertThat(SqlDatabase.pauseNanos(took, 0)).isEqualTo(20 * took);
     assertThat(SqlDatabase.pauseNanos(0, 0)).isEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
+  }
+
+  @Test
+  void cleaning_whoseSecondStepFails_isLoggedOnce_keepsTheConnection_andBeginsAnew()
+      throws InterruptedException {
+    List<String> lines = new CopyOnWriteArrayList<>();
+    Handler kept =
+        new Handler() {
+          @Override
+          public void publish(LogRecord line) {
+            lines.add(new SimpleFormatter().formatMessage(line));
+          }
+
+          @Override
+          public void flush() {}
+
+          @Override
+          public void close() {}
+        };
+    Logger log = Logger.getLogger("dev.sluice.odd");
+    log.addHandler(kept);
+    OddDialect dialect = new OddDialect();
+    Timing timing = new FastTiming();
+    StoreContext.Settings settings =
+        new StoreContext.Settings(
+            "odd",
+            key -> key.getBytes(StandardCharsets.UTF_8),
+            Duration.ofSeconds(10),
+            1,
+            1,
+            1,
+            Duration.ofHours(9),
+            Duration.ZERO,
+            null);
+    SqlDatabase database =
+        new SqlDatabase(
+            "there",
+            source(),
+            dialect,
+            1,
+            new StoreContext(settings, timing, new BucketStore.Observer() {}));
+    try {
+      database.start();
+      for (int step = 0; step < 6; step++) {
+        assertThat(dialect.steps.poll(1, TimeUnit.MINUTES)).hasSize(step % 2);
+      }
+      assertThat(opened).hasValue(1);
+      assertThat(lines)
+          .containsExactly(
+              "there: full buckets cannot be deleted, so the table grows: canceling statement");
+    } finally {
+      database.close();
+      timing.close();
+      log.removeHandler(kept);
+    }
+  }
+
+  private DataSource source() {
+    return proxy(
+        DataSource.class,
+        method -> {
+          opened.incrementAndGet();
+          return proxy(Connection.class, SqlDatabaseTest::connection);
+        });
+  }
+
+  private static @Nullable Object connection(String method) {
+    return switch (method) {
+      case "getAutoCommit", "isValid" -> true;
+      case "isClosed" -> false;
+      case "getNetworkTimeout" -> 0;
+      default -> null;
+    };
+  }
+
+  private interface Answers {
+    @Nullable Object to(String method);
+  }
+
+  private static <T> T proxy(Class<T> type, Answers answers) {
+    return type.cast(
+        Proxy.newProxyInstance(
+            type.getClassLoader(),
+            new Class<?>[] {type},
+            (self, method, arguments) -> answers.to(method.getName())));
+  }
+
+  /** Its table has two steps of keys, and the second step fails. */
+  private static final class OddDialect implements SqlDialect {
+
+    final BlockingQueue<byte[]> steps = new LinkedBlockingQueue<>();
+
+    @Override
+    public Cleaned clean(Connection connection, byte[] after, int most) throws SQLException {
+      steps.add(after);
+      if (after.length == 0) {
+        return new Cleaned(SECOND_STEP, 0);
+      }
+      throw new SQLException("canceling statement");
+    }
+
+    @Override
+    public String kind() {
+      return "odd";
+    }
+
+    @Override
+    public SqlCall call(Consumer<SqlCall> link, List<byte[]> keys, List<List<Charge>> batches) {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public @Nullable String refusal(Connection connection) {
+      return null;
+    }
+
+    @Override
+    public SqlFault fault(@Nullable Throwable failure) {
+      return new SqlFault() {
+        @Override
+        public boolean breaksConnection() {
+          return false;
+        }
+
+        @Override
+        public boolean isLostStatement() {
+          return false;
+        }
+
+        @Override
+        public boolean wasNotBegun() {
+          return false;
+        }
+
+        @Override
+        public boolean passes() {
+          return false;
+        }
+
+        @Override
+        public boolean isOutage() {
+          return false;
+        }
+
+        @Override
+        public String words() {
+          return String.valueOf(failure == null ? null : failure.getMessage());
+        }
+
+        @Override
+        public StoreException exception(String server) {
+          return new StoreException(server + ": " + words());
+        }
+      };
+    }
+  }
+
+  /** A clock that runs faster, so that a minute between two rounds is short. */
+  private static final class FastTiming implements Timing {
+
+    private static final long SPEED = 10_000;
+
+    private final Timing real = new SystemTiming("odd");
+    private final long start = real.nanoTime();
+
+    @Override
+    public long nanoTime() {
+      return (real.nanoTime() - start) * SPEED;
+    }
+
+    @Override
+    public <T> BlockingQueue<T> queue() {
+      return new LinkedBlockingQueue<>() {
+        @Override
+        public @Nullable T poll(long time, TimeUnit unit) throws InterruptedException {
+          return super.poll(unit.toNanos(time) / SPEED, TimeUnit.NANOSECONDS);
+        }
+      };
+    }
+
+    @Override
+    public void after(long nanos, Runnable task) {
+      real.after(nanos, task);
+    }
+
+    @Override
+    public void every(long nanos, Runnable task) {
+      real.every(nanos, task);
+    }
+
+    @Override
+    public <T> T await(CompletableFuture<T> future, long nanos)
+        throws InterruptedException, ExecutionException, TimeoutException {
+      return real.await(future, nanos);
+    }
+
+    @Override
+    public void elsewhere(Runnable task) {
+      real.elsewhere(task);
+    }
+
+    @Override
+    public void close() {
+      real.close();
+    }
   }
 }
