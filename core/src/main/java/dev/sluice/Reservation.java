@@ -235,7 +235,9 @@ public final class Reservation implements AutoCloseable {
     return Stream.of(true, false)
         .map(
             selected -> {
-              Reservation part = new Reservation(store, present, decision, parts.get(selected));
+              Reservation part =
+                  new Reservation(
+                      store, present, decision, Objects.requireNonNull(parts.get(selected)));
               part.done.set(ended);
               return part;
             })

@@ -296,7 +296,7 @@ class RequestLimiterTest {
     assertThat(failedLeft()).isEqualTo(30);
   }
 
-  @SuppressWarnings("unchecked")
+  @SuppressWarnings({"unchecked", "TypeParameterUnusedInFormals"}) // as Kotlin would throw it
   private static <T, E extends Exception> T unchecked(Exception failure) throws E {
     throw (E) failure;
   }
