@@ -117,6 +117,13 @@ class AlertsTest {
               "1x58 0 1"),
           drill("a slow Redis", "SluiceStoreErrors", latency("error"), "0+120x60"),
           drill(
+              "a Redis that answers probes and no calls, so that it is marked down now and then",
+              "SluiceStoreErrors",
+              sample("ratelimits_redis_up", "server='redis-1'"),
+              "1 0 0 1 0 1 ".repeat(10) + "1",
+              latency("error"),
+              "0+9000x60"),
+          drill(
               "one client invents ids",
               "SluiceTableNearlyFull",
               sample("ratelimits_live_buckets"),
