@@ -147,7 +147,8 @@ final class AttacksReport {
     List<WellBehaved> clients = new ArrayList<>();
     try (Server server = launch.start()) {
       for (Target each : Target.values()) {
-        clients.add(WellBehaved.start(each, server, PAUSE_AT_ALL_DOORS_MILLIS));
+        clients.add(
+            WellBehaved.start(each, server.endpoint(each.door()), PAUSE_AT_ALL_DOORS_MILLIS));
       }
       // Lets the server warm up, since a server that has just started is slow.
       Thread.sleep(CALM_AT_ALL_DOORS_MILLIS);
