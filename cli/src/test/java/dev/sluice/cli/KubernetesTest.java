@@ -10,6 +10,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -73,6 +74,28 @@ class KubernetesTest {
 
     assertThat(rule.substring(rule.indexOf("\nspec:\n") + "\nspec:\n".length()).indent(-2))
         .isEqualTo(alerts.substring(alerts.indexOf("groups:")));
+  }
+
+  /**
+   * The Prometheus Operator sends the Secret's bytes as they are, so a line end breaks a header.
+   */
+  @Test
+  void tokens_ofTheSecrets_haveNoLineEnd(@TempDir Path folder) throws Exception {
+    Cli made = Cli.run("token", "new", "prometheus", "--role", "read");
+    List<String> commands =
+        Files.readString(KUBERNETES.resolve("production/kustomization.yaml"))
+            .lines()
+            .filter(line -> line.startsWith("#      sluice token new "))
+            .map(line -> line.substring(1))
+            .toList();
+    assertThat(commands).hasSize(2);
+    String script = "sluice() { printf %s \"$MADE\"; }\n" + String.join("\n", commands);
+    ProcessBuilder shell = new ProcessBuilder("/bin/sh", "-ec", script).directory(folder.toFile());
+    shell.environment().put("MADE", made.out());
+    assertThat(shell.inheritIO().start().waitFor()).isZero();
+    for (String client : List.of("checkout", "prometheus")) {
+      assertThat(Files.readString(folder.resolve(client + ".token"))).isEqualTo(made.out().strip());
+    }
   }
 
   @Test

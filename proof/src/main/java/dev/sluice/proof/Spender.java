@@ -121,8 +121,8 @@ public final class Spender {
           warm.countDown();
         }
       }
-    } catch (IOException e) {
-      if (!heldUp) {
+    } catch (Throwable e) { // also a response that cannot be parsed
+      if (!heldUp || !(e instanceof IOException)) {
         lost =
             "over %s after %s responses; the last request was sent %s ms after the previous request: %s"
                 .formatted(door, answered, betweenMillis, e);

@@ -4,7 +4,6 @@ package dev.sluice.proof.attacks;
 import dev.sluice.proof.Connection;
 import dev.sluice.proof.Endpoint;
 import dev.sluice.proof.Server;
-import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
 
@@ -34,11 +33,11 @@ final class WellBehaved implements AutoCloseable {
   }
 
   static WellBehaved start(Server server) {
-    return start(Target.HTTP, server, 5);
+    return start(Target.HTTP, server.endpoint(Target.HTTP.door()), 5);
   }
 
-  static WellBehaved start(Target target, Server server, int pauseMillis) {
-    WellBehaved client = new WellBehaved(target, server.endpoint(target.door()), pauseMillis);
+  static WellBehaved start(Target target, Endpoint server, int pauseMillis) {
+    WellBehaved client = new WellBehaved(target, server, pauseMillis);
     client.thread.start();
     return client;
   }
@@ -55,10 +54,10 @@ final class WellBehaved implements AutoCloseable {
           Thread.sleep(pauseMillis);
           start = System.nanoTime();
         }
-      } catch (IOException e) {
-        add(System.nanoTime() - start, target.text() + ": " + e);
       } catch (InterruptedException e) {
         return;
+      } catch (Throwable e) { // also a response that cannot be parsed is a failure
+        add(System.nanoTime() - start, target.text() + ": " + e);
       }
     }
   }

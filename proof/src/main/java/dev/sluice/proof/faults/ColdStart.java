@@ -3,7 +3,6 @@ package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStore;
-import dev.sluice.store.StoreException;
 import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
@@ -58,7 +57,7 @@ public final class ColdStart {
         failed.incrementAndGet();
       }
       longest.accumulateAndGet(System.nanoTime() - began, Math::max);
-    } catch (StoreException | InterruptedException e) {
+    } catch (Throwable e) { // also an error, as of a class that cannot be loaded
       failed.incrementAndGet();
     }
   }

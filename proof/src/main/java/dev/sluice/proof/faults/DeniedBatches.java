@@ -11,6 +11,8 @@ import java.net.URI;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 
@@ -32,11 +34,12 @@ record DeniedBatches(int everyMillis, boolean dies) {
   /**
    * The measurements of a run.
    *
+   * @param denied the number of batches that were denied; fewer than sent if batches failed
    * @param granted the number of batches that were wrongly allowed
    * @param nanos the total duration of all batches
    * @param missed the number of denied checks of the full bucket
    */
-  record Seen(long sent, long granted, long nanos, long asked, long missed) {
+  record Seen(long sent, long denied, long granted, long nanos, long asked, long missed) {
 
     /**
      * Returns whether the share of denied checks is at most twice the share of time in which a
@@ -51,13 +54,20 @@ record DeniedBatches(int everyMillis, boolean dies) {
     public String toString() {
       return String.format(
           Locale.ROOT,
-          "%d batches were denied, each in %.1f ms; the observer was denied %d of %d times (%.1f %%)",
+          "%d of %d batches were denied, a batch took %.1f ms; the observer was denied %d of %d times (%.1f %%)",
+          denied,
           sent,
           nanos / 1e6 / sent,
           missed,
           asked,
           100.0 * missed / asked);
     }
+  }
+
+  /** Returns the least number of batches that a run must deny, a tenth of those that are due. */
+  long leastDenied() {
+    int millis = dies ? UNTIL_DEATH_MILLIS : (int) TimeUnit.SECONDS.toMillis(SECONDS);
+    return millis / everyMillis / 10;
   }
 
   Seen observed() throws Exception {
@@ -73,7 +83,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
   }
 
   private Seen observed(LocalRedis first, LocalRedis second, Limiter sender, Limiter observer)
-      throws InterruptedException {
+      throws InterruptedException, ExecutionException {
     long burst = Load.QUOTA.burst();
     String full = idOn(first, Load.NAME, "full", sender);
     String empty = idOn(second, Load.HOURLY, "empty-", sender);
@@ -82,25 +92,27 @@ record DeniedBatches(int everyMillis, boolean dies) {
         List.of(
             sender.transaction(Load.NAME, full).withCost(burst),
             sender.transaction(Load.HOURLY, empty));
-    AtomicLong sent = new AtomicLong();
+    AtomicLong denied = new AtomicLong();
     AtomicLong granted = new AtomicLong();
     AtomicLong nanos = new AtomicLong();
     CountDownLatch over = new CountDownLatch(1);
-    Thread sending =
-        new Thread(
+    FutureTask<Long> sending =
+        new FutureTask<>(
             () -> {
+              long sent = 0;
               do {
-                sent.incrementAndGet();
+                sent++;
                 long start = System.nanoTime();
                 try {
-                  granted.addAndGet(sender.spend(batch).allowed() ? 1 : 0);
+                  (sender.spend(batch).allowed() ? granted : denied).incrementAndGet();
                 } catch (StoreException e) {
                   // The server is down.
                 }
                 nanos.addAndGet(System.nanoTime() - start);
-              } while (!await(over, everyMillis));
+              } while (!over.await(everyMillis, TimeUnit.MILLISECONDS));
+              return sent;
             });
-    sending.start();
+    new Thread(sending, "sending").start();
     if (dies) {
       TimeUnit.MILLISECONDS.sleep(UNTIL_DEATH_MILLIS);
       second.kill();
@@ -114,17 +126,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
       TimeUnit.MILLISECONDS.sleep(CHECK_EVERY_MILLIS);
     }
     over.countDown();
-    sending.join();
-    return new Seen(sent.get(), granted.get(), nanos.get(), asked, missed);
-  }
-
-  private static boolean await(CountDownLatch latch, int millis) {
-    try {
-      return latch.await(millis, TimeUnit.MILLISECONDS);
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-      return true;
-    }
+    return new Seen(sending.get(), denied.get(), granted.get(), nanos.get(), asked, missed);
   }
 
   /**

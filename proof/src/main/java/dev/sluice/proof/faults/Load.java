@@ -108,6 +108,8 @@ public final class Load {
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < THREADS; i++) {
         Thread thread = new Thread(load::spendUntilTheEnd);
+        // Without the rest of its load, the trial would prove less than it says.
+        thread.setUncaughtExceptionHandler((dead, why) -> Runtime.getRuntime().halt(1));
         threads.add(thread);
         thread.start();
       }

@@ -316,6 +316,7 @@ enum Trial {
   private static final long LEAST_TOKENS = 10_000_000;
   private static final String EACH_COMMIT_ON_DISK = "--innodb-flush-log-at-trx-commit=1";
   private static final int CRASHES = 10;
+  private static final int LEAST_GRANTS = 50; // in 3 s before a crash
   private static final int SELDOM_SPEND_MILLIS = 20;
   private static final int WAL_WRITER_MILLIS = 200; // PostgreSQL's default
   private static final int WAL_WRITER_DELAYS = 3; // as PostgreSQL documents
@@ -358,6 +359,8 @@ enum Trial {
             "%s; longest stall %s ms",
             crash,
             stalls.longestMillis());
+        BrokenPromise.unless(
+            crash.granted() >= LEAST_GRANTS, "%s; too few grants for a trial", crash);
         granted += crash.granted();
         undone = Math.max(undone, crash.undone());
         millis = Math.max(millis, crash.millis());
@@ -478,6 +481,8 @@ enum Trial {
   private static String observed(DeniedBatches batches) throws Exception {
     DeniedBatches.Seen seen = batches.observed();
     BrokenPromise.unless(seen.granted() == 0, "a batch was granted");
+    BrokenPromise.unless(
+        seen.denied() >= batches.leastDenied(), "%s; too few were denied for a trial", seen);
     BrokenPromise.unless(seen.missedAtMostTwiceWhatBatchesTook(), "%s", seen);
     return seen.toString();
   }

@@ -20,7 +20,10 @@ import java.util.Map;
 import java.util.Random;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
@@ -46,26 +49,31 @@ record Undone(int granted, int undone, long millis) {
    * @param pauseMillis pause of each caller after each spend
    */
   static Undone byACrash(DataSource source, int callers, int pauseMillis, Runnable kill)
-      throws SQLException, InterruptedException {
+      throws SQLException, InterruptedException, ExecutionException {
     PostgresStore.create(source, Durability.ASYNC, null);
     Map<String, Long> grants = new ConcurrentHashMap<>();
+    long killNanos;
     try (BucketStore store =
         PostgresStore.builder(source).durability(Durability.ASYNC).timeout(Load.TIMEOUT).open()) {
       AtomicInteger ids = new AtomicInteger();
-      List<Thread> threads = new ArrayList<>();
+      AtomicBoolean killed = new AtomicBoolean();
+      List<FutureTask<Boolean>> tasks = new ArrayList<>();
       for (int i = 0; i < callers; i++) {
-        Thread thread = new Thread(() -> spendUntilTheCrash(store, pauseMillis, ids, grants));
-        threads.add(thread);
-        thread.start();
+        FutureTask<Boolean> task =
+            new FutureTask<>(() -> spendUntilTheCrash(store, pauseMillis, ids, grants, killed));
+        tasks.add(task);
+        new Thread(task, "caller").start();
       }
       TimeUnit.MILLISECONDS.sleep(LOAD_MILLIS + new Random().nextInt(LOAD_MILLIS / 3));
+      killNanos = System.nanoTime();
+      killed.set(true);
       kill.run();
-      for (Thread thread : threads) {
-        thread.join();
+      for (FutureTask<Boolean> task : tasks) {
+        var unused = task.get();
       }
     }
-    long last = grants.values().stream().mapToLong(Long::longValue).max().orElse(0);
-    return of(source, grants, last);
+    long crashNanos = grants.values().stream().reduce(killNanos, Math::max);
+    return of(source, grants, crashNanos);
   }
 
   /**
@@ -94,17 +102,25 @@ record Undone(int granted, int undone, long millis) {
     return new Charge(key, Op.SPEND, HOUR_NANOS, HOUR_NANOS, Effect.NO_END);
   }
 
-  private static void spendUntilTheCrash(
-      BucketStore store, int pauseMillis, AtomicInteger ids, Map<String, Long> grants) {
-    try {
-      while (true) {
-        String key = "k" + ids.incrementAndGet();
+  /** Spends until a call fails after the kill; a call that fails earlier only timed out. */
+  private static boolean spendUntilTheCrash(
+      BucketStore store,
+      int pauseMillis,
+      AtomicInteger ids,
+      Map<String, Long> grants,
+      AtomicBoolean killed)
+      throws InterruptedException {
+    while (true) {
+      String key = "k" + ids.incrementAndGet();
+      try {
         var unused = store.charge(List.of(onlyToken(key)));
         grants.put(key, System.nanoTime());
-        TimeUnit.MILLISECONDS.sleep(pauseMillis);
+      } catch (StoreException e) {
+        if (killed.get()) {
+          return true;
+        }
       }
-    } catch (StoreException | InterruptedException e) {
-      // The database has crashed.
+      TimeUnit.MILLISECONDS.sleep(pauseMillis);
     }
   }
 

@@ -123,7 +123,7 @@ final class CertificateEnds implements ProductionReport.Drill {
         answers.incrementAndGet();
         TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
       }
-    } catch (IOException | InterruptedException e) {
+    } catch (Throwable e) { // also a response that cannot be parsed
       failure = door + ": " + e;
     }
   }

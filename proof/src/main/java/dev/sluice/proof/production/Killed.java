@@ -22,7 +22,8 @@ import java.util.concurrent.TimeUnit;
 /**
  * A drill that kills the server with SIGKILL many times, in half of the cases while the server
  * writes a snapshot. The promise: Every start succeeds. A crash loses at most the spends after the
- * last snapshot. Temporary files do not accumulate.
+ * last snapshot, so buckets that are in the last snapshot are all restored. Temporary files do not
+ * accumulate.
  *
  * <p>A client records the time of the response to each of its spends. The server reads the buckets
  * up to 1 s before it writes the snapshot file. After the next start, a bucket must contain at
@@ -45,6 +46,7 @@ final class Killed implements ProductionReport.Drill {
   private long found;
   private long mostForgotten;
   private int mostLeftOver;
+  private long leftAtTheEnd;
 
   @Override
   public String text() {
@@ -61,8 +63,9 @@ final class Killed implements ProductionReport.Drill {
       };
       for (int kill = 0; kill < KILLS; kill++) {
         try (Server server = Server.start(options)) {
+          requireBuckets(server, kill == 0 ? 1 : 0);
           if (kill == 0) {
-            fill(server);
+            awaitSnapshot(snapshot);
           }
           live(server, folder, snapshot, kill % 2 == 0);
         }
@@ -75,6 +78,8 @@ final class Killed implements ProductionReport.Drill {
             MOST_LEFTOVERS);
       }
       try (Server server = Server.start(options)) {
+        judge(server.spent(ID, BURST));
+        requireBuckets(server, 0);
         TimeUnit.SECONDS.sleep(CLEANED_AFTER_SECONDS);
         long leftOver = folder.named("buckets.").size();
         // A server that is killed while it writes a snapshot leaves one temporary file.
@@ -83,24 +88,41 @@ final class Killed implements ProductionReport.Drill {
             "found %s temporary files after the last start, expected at most one",
             leftOver);
         BrokenPromise.unless(server.isAlive(), "the last server has ended");
+        leftAtTheEnd = leftOver;
       }
     }
     return Report.text(
         "%s of %s starts restored %,d buckets; a crash lost at most %s spends; "
-            + "at most %s temporary files, none at the end",
-        KILLS, KILLS, BUCKETS, mostForgotten, mostLeftOver);
+            + "at most %s temporary files, %s at the end",
+        found, KILLS, BUCKETS, mostForgotten, mostLeftOver, leftAtTheEnd);
   }
 
-  private static void fill(Server server) throws IOException {
+  /**
+   * Spends tokens of each of the buckets, and checks that one token of each is spent afterwards. A
+   * token refills within a day.
+   *
+   * @param tokens 1 to make the buckets; 0 to only check them
+   */
+  private static void requireBuckets(Server server, int tokens) throws IOException, BrokenPromise {
     try (RespClient client = RespClient.open(server)) {
       for (int from = 0; from < BUCKETS; from += AT_ONCE) {
         for (int i = from; i < from + AT_ONCE; i++) {
-          client.send("CL.THROTTLE", "b" + i, "10", "1", "86400");
+          client.send("CL.THROTTLE", "b" + i, "10", "1", "86400", String.valueOf(tokens));
         }
-        for (int i = 0; i < AT_ONCE; i++) {
-          List<?> unused = RespClient.list(client.reply());
+        for (int i = from; i < from + AT_ONCE; i++) {
+          Object left = RespClient.list(client.reply()).get(2);
+          BrokenPromise.unless(
+              left.equals(10L), "bucket b%s has %s tokens after a start, expected 10", i, left);
         }
       }
+    }
+  }
+
+  /** Waits for a snapshot that contains everything spent so far. */
+  private static void awaitSnapshot(Path snapshot) throws IOException, InterruptedException {
+    long since = System.currentTimeMillis() + SAVE_TAKES_MILLIS;
+    while (Files.getLastModifiedTime(snapshot).toMillis() < since) {
+      TimeUnit.MILLISECONDS.sleep(50);
     }
   }
 

@@ -219,7 +219,7 @@ final class ServerSoak implements ProductionReport.Drill {
       while (!over) {
         ask(door, server, id, ledger);
       }
-    } catch (IOException | InterruptedException e) {
+    } catch (Throwable e) { // also a response that cannot be parsed
       failure = "%s lost a response: %s".formatted(door, e);
     }
   }

@@ -30,7 +30,7 @@ final class KeptBuckets implements AutoCloseable {
   private final ScheduledExecutorService writer;
   private final Counter failures;
   private volatile double savedAtSeconds;
-  private boolean failing;
+  private volatile boolean failing;
 
   private KeptBuckets(MemoryStore store, Path file, MeterRegistry registry) {
     this.store = store;
@@ -42,6 +42,9 @@ final class KeptBuckets implements AutoCloseable {
             .register(registry);
     Gauge.builder("sluice.snapshot.timestamp.seconds", this, kept -> kept.savedAtSeconds)
         .description("When the last snapshot was written, in seconds since the epoch")
+        .register(registry);
+    Gauge.builder("sluice.snapshot.failing", this, kept -> kept.failing ? 1 : 0)
+        .description("1 if the last snapshot could not be written")
         .register(registry);
     this.writer = Periodic.scheduler("sluice-snapshot");
   }
@@ -108,14 +111,10 @@ final class KeptBuckets implements AutoCloseable {
   public void close() {
     writer.shutdown();
     save();
-    if (failing()) {
+    if (failing) {
       log.error(
           "the last snapshot was not written to {}: charges since the previous snapshot are lost",
           file);
     }
-  }
-
-  private synchronized boolean failing() {
-    return failing;
   }
 }

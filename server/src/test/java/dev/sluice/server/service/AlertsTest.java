@@ -66,7 +66,7 @@ class AlertsTest {
           Map.entry(hash("certificates", "c"), "3333x60"),
           Map.entry(sample("sluice_runtime_reads_failed_total", "source='override_store'"), "0x60"),
           Map.entry(sample("sluice_tls_certificate_end_timestamp_seconds"), "2592000x60"),
-          Map.entry(sample("sluice_snapshot_failures_total"), "0x60"),
+          Map.entry(sample("sluice_snapshot_failing"), "0x60"),
           Map.entry(sample("sluice_audit_lost_total"), "0x60"),
           Map.entry(sample("sluice_access_refused_total", "reason='unauthenticated'"), "0+1x60"));
 
@@ -116,6 +116,13 @@ class AlertsTest {
               sample("ratelimits_redis_up", "server='redis-1'"),
               "1x58 0 1"),
           drill("a slow Redis", "SluiceStoreErrors", latency("error"), "0+120x60"),
+          drill(
+              "a Redis that answers probes and no calls, so that it is marked down now and then",
+              "SluiceStoreErrors",
+              sample("ratelimits_redis_up", "server='redis-1'"),
+              "1 0 0 1 0 1 ".repeat(10) + "1",
+              latency("error"),
+              "0+9000x60"),
           drill(
               "one client invents ids",
               "SluiceTableNearlyFull",
@@ -181,6 +188,11 @@ class AlertsTest {
               sample("sluice_runtime_reads_failed_total", "source='overrides_table'"),
               "0+1x60"),
           drill(
+              "one read of the table of overrides fails",
+              NONE,
+              sample("sluice_runtime_reads_failed_total", "source='overrides_table'"),
+              "0x52 1x7"),
+          drill(
               "a certificate is not renewed",
               "SluiceCertificateEnds",
               sample("sluice_tls_certificate_end_timestamp_seconds"),
@@ -193,10 +205,16 @@ class AlertsTest {
           drill(
               "the disk is full",
               "SluiceAuditLost SluiceSnapshotFails",
-              sample("sluice_snapshot_failures_total"),
-              "0+1x60",
+              sample("sluice_snapshot_failing"),
+              "1x60",
               sample("sluice_audit_lost_total"),
               "0+9x60"),
+          drill("one snapshot fails", NONE, sample("sluice_snapshot_failing"), "0x58 1 0"),
+          drill(
+              "the only snapshot in an hour fails",
+              "SluiceSnapshotFails",
+              sample("sluice_snapshot_failing"),
+              "0x40 1x19"),
           drill(
               "a client's token was revoked",
               "SluiceCallersRefused",

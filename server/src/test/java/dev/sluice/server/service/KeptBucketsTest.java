@@ -2,7 +2,9 @@
 package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.IOException;
 import java.nio.file.Files;
@@ -24,5 +26,24 @@ final class KeptBucketsTest {
       assertThat(link).isSymbolicLink();
       assertThat(volume.resolve("real")).isRegularFile();
     }
+  }
+
+  @Test
+  void gaugeOfAFailingSnapshot_isSetUntilASnapshotIsWritten() throws IOException {
+    Path state = Files.createDirectory(folder.resolve("state"));
+    Path away = folder.resolve("away");
+    MeterRegistry registry = new SimpleMeterRegistry();
+    try (KeptBuckets kept =
+        KeptBuckets.open(state.resolve("buckets"), Duration.ofMillis(10), registry)) {
+      assertThat(failing(registry)).isZero();
+      Files.move(state, away);
+      await().until(() -> failing(registry) == 1);
+      Files.move(away, state);
+      await().until(() -> failing(registry) == 0);
+    }
+  }
+
+  private static double failing(MeterRegistry registry) {
+    return registry.get("sluice.snapshot.failing").gauge().value();
   }
 }
