@@ -3,22 +3,30 @@ package dev.sluice.mariadb;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.within;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
@@ -34,6 +42,9 @@ final class MariaDbStoreTest {
 
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
   private static final Duration PATIENT = Duration.ofSeconds(20);
+
+  private static final String NOW =
+      "SELECT TIMESTAMPDIFF(MICROSECOND, '1970-01-01', UTC_TIMESTAMP(6)) * 1000";
 
   private TestDatabase database;
 
@@ -61,6 +72,12 @@ final class MariaDbStoreTest {
 
   private static void await(org.awaitility.core.ThrowingRunnable event) {
     Awaitility.await().atMost(Duration.ofMinutes(1)).ignoreExceptions().untilAsserted(event);
+  }
+
+  private void awaitLockWait() {
+    String waiting =
+        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'";
+    await(() -> assertThat(database.number(waiting)).isEqualTo(1));
   }
 
   @Test
@@ -163,13 +180,7 @@ final class MariaDbStoreTest {
       statement.execute("INSERT INTO sluice_bucket SELECT seq, 0 FROM seq_1_to_100");
       statement.execute("UPDATE sluice_bucket SET tat = tat WHERE bucket = 'b'");
       CompletableFuture<List<Reading>> answer = store.chargeAsync(both).toCompletableFuture();
-      await(
-          () ->
-              assertThat(
-                      database.number(
-                          "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state ="
-                              + " 'LOCK WAIT'"))
-                  .isEqualTo(1));
+      awaitLockWait();
       statement.execute("SELECT * FROM sluice_bucket WHERE bucket = 'a' FOR UPDATE");
       other.rollback();
       assertThat(answer.get(60, TimeUnit.SECONDS)).hasSize(2);
@@ -303,5 +314,95 @@ final class MariaDbStoreTest {
       other.rollback();
     }
     assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+
+  @Test
+  void clean_leavesABucketThatIsFullInLessThanASecond() throws SQLException {
+    try (BucketStore store = builder().open()) {
+      Charge charge = new Charge("1:a", Op.SPEND, 900_000_000, 900_000_000, Effect.NO_END);
+      long rows;
+      long fullNanos;
+      do { // once, unless the machine stands still
+        Reading found = store.charge(List.of(charge)).get(0);
+        fullNanos = Math.max(found.nowNanos(), found.tatNanos());
+        fullNanos += charge.passes(found.nowNanos(), found.tatNanos()) ? 900_000_000 : 0;
+        database.execute("CALL sluice_clean_v2('', 10)");
+        rows = database.number("SELECT COUNT(*) FROM sluice_bucket");
+      } while (database.number(NOW) >= fullNanos);
+      assertThat(rows).isOne();
+    }
+  }
+
+  /** As a process does that nobody calls; the minute until its round passes at once. */
+  @Test
+  void openStore_deletesFullBuckets() throws SQLException {
+    AtomicLong passedNanos = new AtomicLong();
+    Timing real = new SystemTiming("mariadb");
+    Timing timing =
+        (Timing)
+            Proxy.newProxyInstance(
+                Timing.class.getClassLoader(),
+                new Class<?>[] {Timing.class},
+                (self, method, arguments) -> {
+                  if (method.getName().equals("nanoTime")) {
+                    return real.nanoTime() + passedNanos.get();
+                  }
+                  try {
+                    return method.invoke(real, arguments);
+                  } catch (InvocationTargetException e) {
+                    throw e.getCause();
+                  }
+                });
+    try (BucketStore store = builder().open(timing)) {
+      database.execute( // more than one step of the round
+          "INSERT INTO sluice_bucket SELECT CONCAT('1:', seq), -9223372036854775807 FROM seq_1_to_1500");
+      assertThat(granted(store, spend("2:live", 1))).isTrue();
+      passedNanos.set(TimeUnit.MINUTES.toNanos(1));
+      await(() -> assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(1));
+    }
+  }
+
+  @Test
+  void callThatWaitsForALockedRow_isDecidedByTheTimeAfterTheWait() throws Exception {
+    try (BucketStore store = builder().open();
+        Connection other = database.source().getConnection();
+        Statement statement = other.createStatement()) {
+      List<Charge> both = List.of(spend("a", 9), spend("b", 9));
+      var unused = store.charge(both);
+      other.setAutoCommit(false);
+      statement.execute("SELECT * FROM sluice_bucket WHERE bucket = 'b' FOR UPDATE");
+      CompletableFuture<List<Reading>> answer = store.chargeAsync(both).toCompletableFuture();
+      awaitLockWait();
+      long waits = database.number(NOW);
+      await(() -> assertThat(database.number(NOW)).isGreaterThan(waits + 50_000_000));
+      long end = database.number(NOW);
+      other.rollback();
+      assertThat(answer.get(60, TimeUnit.SECONDS))
+          .allSatisfy(found -> assertThat(found.nowNanos()).isGreaterThanOrEqualTo(end));
+    }
+  }
+
+  /** Otherwise two processes could decide by clocks that are hours apart. */
+  @ParameterizedTest
+  @ValueSource(strings = {"+05:00", "-05:00"})
+  void sessionInAnotherTimeZone_decidesByTheSameClock(String zone) throws SQLException {
+    try (BucketStore here = builder().open();
+        BucketStore there = MariaDbStore.builder(database.sourceIn(zone)).timeout(PATIENT).open()) {
+      assertThat(granted(here, spend("1:a", 1))).isTrue();
+      for (Charge charge : List.of(check("1:a", 1), spend("1:a", 1))) {
+        Reading found = there.charge(List.of(charge)).get(0);
+        assertThat(charge.passes(found.nowNanos(), found.tatNanos())).isFalse();
+        assertThat(Instant.ofEpochSecond(0, found.nowNanos()))
+            .isCloseTo(Instant.now(), within(10, ChronoUnit.MINUTES));
+      }
+      Presence other = there.presence().orElseThrow();
+      assertThat(here.presence().orElseThrow().announce("a", Duration.ofMinutes(1))).hasSize(1);
+      assertThat(other.announce("b", Duration.ofMinutes(1))).hasSize(2);
+    }
+    try (Connection cleaning = database.sourceIn(zone).getConnection();
+        Statement statement = cleaning.createStatement()) {
+      statement.execute("CALL sluice_clean_v2('', 10)");
+    }
+    assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isOne();
   }
 }

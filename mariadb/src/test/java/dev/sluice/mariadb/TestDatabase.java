@@ -41,6 +41,11 @@ final class TestDatabase {
         "jdbc:mariadb://127.0.0.1:" + LocalMariaDb.port() + "/" + name + "?user=" + user);
   }
 
+  /** Of sessions in another time zone, such as {@code +05:00}. */
+  DataSource sourceIn(String zone) throws SQLException {
+    return source("root&sessionVariables=time_zone='" + zone + "'");
+  }
+
   void execute(String... statements) throws SQLException {
     try (Connection connection = source().getConnection();
         Statement statement = connection.createStatement()) {

@@ -195,6 +195,45 @@ class LimiterMetricsTest {
     assertThat(value("ratelimits_missing_defaults")).isEqualTo("0.0");
   }
 
+  /** Where missing defaults are allowed, this is the only sign of one. */
+  @Test
+  void checkAndSpendThatNoLimitAppliesTo_areCountedByTheReason() {
+    Catalogue names =
+        Catalogue.of(
+            LimitName.builder(1, "Limited").build(),
+            LimitName.builder(2, "Open").build(),
+            LimitName.builder(3, "Off").disabledWithoutDefault().build(),
+            LimitName.builder(4, "Partners").build(),
+            LimitName.builder(5, "Forgotten").build());
+    Quota quota = Quota.per(9, DAY);
+    CurrentLimits limits =
+        new CurrentLimits(
+            Limits.builder(names)
+                .limit("Limited", quota)
+                .unlimited("Open")
+                .override("Partners", "a", quota)
+                .build());
+    PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    Limiter limiter =
+        Limiter.builder(limits, watched.store)
+            .missingDefault(MissingDefault.ALLOW)
+            .observer(new LimiterMetrics(registry, limits, watched.store))
+            .build();
+    for (String name : List.of("Limited", "Open", "Off", "Partners", "Forgotten")) {
+      assertThat(limiter.check(name, "b").allowed()).isTrue();
+      assertThat(limiter.spend(name, "b").allowed()).isTrue();
+      var unused = limiter.refund(name, "b");
+    }
+
+    assertThat(registry.scrape().lines())
+        .filteredOn(line -> line.startsWith("ratelimits_not_limited"))
+        .containsExactlyInAnyOrder(
+            "ratelimits_not_limited_total{limit=\"Open\",reason=\"unlimited\"} 2.0",
+            "ratelimits_not_limited_total{limit=\"Off\",reason=\"disabled\"} 2.0",
+            "ratelimits_not_limited_total{limit=\"Partners\",reason=\"no_default\"} 2.0",
+            "ratelimits_not_limited_total{limit=\"Forgotten\",reason=\"not_configured\"} 2.0");
+  }
+
   /** Thousands of limits that nobody used made a page of megabytes. */
   @Test
   void limitThatNobodyUsed_hasNoSeries() {

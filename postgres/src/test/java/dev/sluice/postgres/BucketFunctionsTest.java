@@ -24,7 +24,8 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.SplittableRandom;
 import java.util.TreeSet;
-import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.Callable;
+import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
@@ -95,26 +96,48 @@ class BucketFunctionsTest extends SqlLawContract {
   @Test
   void spend_thatWaitsForAnInsert_isDecidedByTheTimeAfterTheWait() throws Exception {
     long hour = TimeUnit.HOURS.toNanos(1);
+    long end =
+        decidesAfterTheWait(
+            "INSERT INTO sluice_bucket VALUES ('1:a', 0)", () -> spend("1:a", hour, hour));
+    assertThat(stored("1:a")).isGreaterThanOrEqualTo(end + hour);
+  }
+
+  /** A spend that is granted, one that is denied, and two for several callers. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "spend_v1(false, 30000, '1:a', 1, 7200000000000)",
+        "spend_v1(false, 30000, '1:a', 1, 1)",
+        "charge_v1(false, 30000, '{1:a,1:b}', '{1,1,9,9}', '{}')",
+        "charge_v1(false, 30000, '{1:a,1:b}', '{1,1,1,9,0,2,1,1,9,0}', '{2}')"
+      })
+  void call_thatWaitsForALockedRow_isDecidedByTheTimeAfterTheWait(String call) throws Exception {
+    long hour = TimeUnit.HOURS.toNanos(1);
+    var unused = spend("1:a", hour, hour);
+    try (PreparedStatement query = connection.prepareStatement("SELECT sluice_" + call)) {
+      var unusedEnd =
+          decidesAfterTheWait("SELECT * FROM sluice_bucket FOR UPDATE", () -> only(query));
+    }
+  }
+
+  /**
+   * Lets a call wait for another transaction, which is then undone. Returns a time between the
+   * start of the wait and its end.
+   */
+  private long decidesAfterTheWait(String lock, Callable<long[]> call) throws Exception {
     try (Connection other = source.getConnection();
-        Statement insert = other.createStatement()) {
+        Statement locking = other.createStatement()) {
       other.setAutoCommit(false);
-      insert.execute("INSERT INTO sluice_bucket VALUES ('1:a', 0)");
-      CompletableFuture<long[]> answer =
-          CompletableFuture.supplyAsync(
-              () -> {
-                try {
-                  return spend("1:a", hour, hour);
-                } catch (SQLException e) {
-                  throw new IllegalStateException(e);
-                }
-              });
-      await().until(() -> isWaiting(insert));
-      long waits = epochNanos(insert);
-      await().until(() -> epochNanos(insert) > waits + 50_000_000);
-      long after = epochNanos(insert);
+      locking.execute(lock);
+      FutureTask<long[]> answer = new FutureTask<>(call);
+      new Thread(answer).start();
+      await().until(() -> isWaiting(locking));
+      long waits = epochNanos(locking);
+      await().until(() -> epochNanos(locking) > waits + 50_000_000);
+      long end = epochNanos(locking);
       other.rollback();
-      assertThat(answer.get()[0]).isGreaterThanOrEqualTo(after);
-      assertThat(stored("1:a")).isGreaterThanOrEqualTo(after + hour);
+      assertThat(answer.get()[0]).isGreaterThanOrEqualTo(end);
+      return end;
     }
   }
 

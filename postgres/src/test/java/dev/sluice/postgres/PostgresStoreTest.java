@@ -7,6 +7,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.SystemTiming;
+import dev.sluice.remote.Timing;
 import dev.sluice.remote.sql.SqlRoll;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
@@ -26,6 +28,7 @@ import java.util.concurrent.ConcurrentSkipListSet;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.BeforeEach;
@@ -544,6 +547,44 @@ final class PostgresStoreTest {
       other.rollback();
     }
     assertThat(number("SELECT count(*) FROM sluice_bucket")).isEqualTo(2);
+  }
+
+  @Test
+  void clean_leavesABucketThatIsFullInLessThanASecond() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open()) {
+      Charge charge = new Charge("1:a", Op.SPEND, 900_000_000, 900_000_000, Effect.NO_END);
+      long deleted;
+      long fullNanos;
+      do { // once, unless the machine stands still
+        Reading found = store.charge(List.of(charge)).get(0);
+        fullNanos = Math.max(found.nowNanos(), found.tatNanos());
+        fullNanos += allows(charge, found) ? charge.incrementNanos() : 0;
+        deleted = number("SELECT deleted FROM sluice_clean_v2('', 10)");
+      } while ((number("SELECT sluice_now_v1()") ^ Long.MIN_VALUE) >= fullNanos);
+      assertThat(deleted).isZero();
+    }
+  }
+
+  /** As a process does that nobody calls; the minute until its round passes at once. */
+  @Test
+  void openStore_deletesFullBuckets() throws SQLException {
+    AtomicLong passedNanos = new AtomicLong();
+    Timing timing =
+        Proxies.of(
+            Timing.class,
+            new SystemTiming("postgres"),
+            (method, result) ->
+                method.equals("nanoTime") && result instanceof Long nanos
+                    ? Long.valueOf(nanos + passedNanos.get())
+                    : result);
+    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open(timing)) {
+      execute(
+          "INSERT INTO sluice_bucket SELECT convert_to('1:' || n, 'UTF8'), sluice_now_v1()"
+              + " FROM generate_series(1, 1500) n"); // more than one step of the round
+      assertThat(store.charge(List.of(spend("2:live", 1)))).hasSize(1);
+      passedNanos.set(TimeUnit.MINUTES.toNanos(1));
+      await().until(() -> number("SELECT count(*) FROM sluice_bucket") == 1);
+    }
   }
 
   @Test

@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import java.lang.reflect.InvocationTargetException;
+import java.lang.reflect.Method;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
 import javax.sql.DataSource;
@@ -24,13 +25,8 @@ final class Proxies {
             Proxy.newProxyInstance(
                 Connection.class.getClassLoader(),
                 new Class<?>[] {Connection.class},
-                (self, method, arguments) -> {
-                  try {
-                    return method.getName().equals("close") ? null : method.invoke(only, arguments);
-                  } catch (InvocationTargetException e) {
-                    throw e.getCause();
-                  }
-                });
+                (self, method, arguments) ->
+                    method.getName().equals("close") ? null : ask(only, method, arguments));
     return of(
         DataSource.class,
         source,
@@ -50,6 +46,15 @@ final class Proxies {
             type.getClassLoader(),
             new Class<?>[] {type},
             (self, method, arguments) ->
-                answered.to(method.getName(), method.invoke(real, arguments))));
+                answered.to(method.getName(), ask(real, method, arguments))));
+  }
+
+  private static @Nullable Object ask(Object real, Method method, Object[] arguments)
+      throws Throwable {
+    try {
+      return method.invoke(real, arguments);
+    } catch (InvocationTargetException e) {
+      throw e.getCause();
+    }
   }
 }

@@ -16,17 +16,22 @@ import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
+import java.util.stream.Collectors;
 import java.util.stream.IntStream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 
 /** Callers who come together share calls, and don't hurt each other. */
 final class CoalescingTest {
+
+  private static final Pattern COMMAND = Pattern.compile("cmdstat_([^:]+):calls=([0-9]+)");
 
   private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
   private final List<Integer> callsOf = new CopyOnWriteArrayList<>();
@@ -78,6 +83,28 @@ final class CoalescingTest {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       assertThat(Spending.granted(limiter, "a", 5)).isEqualTo(5);
       await().until(() -> callsOf.equals(List.of(1, 1, 1, 1, 1)));
+    }
+  }
+
+  /** A second command would double the time that each call takes on the network. */
+  @Test
+  void spend_andBatch_areOneCommandEach() {
+    try (RedisStore store = builder().open()) {
+      var unusedToLoadTheScript = store.charge(Charges.spend("1:first"));
+      redis.command("CONFIG", "RESETSTAT");
+      for (int i = 0; i < 100; i++) {
+        assertThat(store.charge(Charges.spend("1:a"))).hasSize(1);
+        assertThat(store.charge(Charges.spend("1:b", "1:c"))).hasSize(2);
+      }
+      Map<String, Integer> commands =
+          COMMAND
+              .matcher(String.valueOf(redis.command("INFO", "commandstats")))
+              .results()
+              .collect(Collectors.toMap(m -> m.group(1), m -> Integer.valueOf(m.group(2))));
+      commands.keySet().removeIf(name -> name.startsWith("config")); // of this test
+      assertThat(commands)
+          .as("commands, and those that the script runs inside the server")
+          .isEqualTo(Map.of("evalsha", 200, "time", 200, "get", 300, "set", 300));
     }
   }
 

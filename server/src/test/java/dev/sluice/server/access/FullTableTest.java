@@ -4,6 +4,7 @@ package dev.sluice.server.access;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.yaml.LimitFiles;
@@ -13,11 +14,12 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
-/** Many addresses with tokens that are not known, against one with a good token. */
+/** Many addresses with unknown tokens against one with a good token, and those of one network. */
 final class FullTableTest {
 
   private static final String GOOD = Tokens.fresh();
@@ -64,6 +66,26 @@ final class FullTableTest {
       Caller caller = access.caller("http", peer, null, List.of("shop"), List.of());
       assertThat(caller.name()).isEqualTo("shop");
     }
+  }
+
+  /** Usually one client has a whole network of this size, so it could change its address. */
+  @Test
+  void addressesOfOneIpv6Network_shareTheBound() throws IOException {
+    Quota two = Quota.per(2, Duration.ofHours(1));
+    try (Access access = Access.open(AuditLog.none(), new SimpleMeterRegistry(), two, true)) {
+      access.admitStranger(peer("2001:db8:1:2::1"));
+      access.admitStranger(peer("2001:db8:1:2:ffff:ffff:ffff:ffff"));
+      assertThatThrownBy(() -> access.admitStranger(peer("2001:db8:1:2::3")))
+          .hasMessageContaining("too many requests from this address");
+      for (String other : List.of("2001:db8:1:3::1", "2001:db8:0:2::1", "192.0.2.1", "192.0.2.2")) {
+        access.admitStranger(peer(other));
+        access.admitStranger(peer(other));
+      }
+    }
+  }
+
+  private static InetSocketAddress peer(String address) throws IOException {
+    return new InetSocketAddress(InetAddress.getByName(address), 1);
   }
 
   private static Caller ask(Access access, String token, int host) throws IOException {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.resp;
 
+import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 import static org.assertj.core.api.InstanceOfAssertFactories.MAP;
@@ -21,6 +22,8 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.Problem;
+import io.micrometer.core.instrument.FunctionCounter;
+import io.micrometer.core.instrument.Gauge;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -140,6 +143,24 @@ final class RespServerTest {
     client.raw(throttle);
     assertThat(client.reply()).asInstanceOf(LIST).hasSize(5);
     assertThat((String) client.call("INFO")).contains("total_commands_processed:8\r\n");
+  }
+
+  @Test
+  void connectionThatEnds_isNoLongerCounted() {
+    Gauge connections = server.meters().get("sluice.resp.connections").gauge();
+    try (RespClient second = server.connect();
+        RespClient third = server.connect()) {
+      for (RespClient one : List.of(client, second, third)) {
+        assertThat(one.call("PING")).isEqualTo("PONG");
+      }
+      assertThat(connections.value()).isEqualTo(3);
+    }
+    await().until(() -> connections.value() == 1);
+    assertThat((String) client.call("INFO"))
+        .contains("connected_clients:1\r\n", "total_connections_received:3\r\n");
+    assertThat(server.meters().get("sluice.resp.commands").tag("command", "ping").functionCounter())
+        .extracting(FunctionCounter::count)
+        .isEqualTo(3.0);
   }
 
   @Test

@@ -13,6 +13,7 @@ import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -23,6 +24,7 @@ final class TestRespServer implements AutoCloseable {
 
   private final SluiceServer http;
   private final RespServer resp;
+  private final MeterRegistry meters = new SimpleMeterRegistry();
 
   TestRespServer(Limits limits, BucketStore store) {
     this(limits, store, ConnectionBudget.usual());
@@ -42,7 +44,6 @@ final class TestRespServer implements AutoCloseable {
             .unreadyPeriod(Duration.ZERO)
             .part(TestParts.http(limiter, store))
             .start();
-    SimpleMeterRegistry meters = new SimpleMeterRegistry();
     Reservations reservations = new Reservations(limiter, store, TokenKey.random());
     this.resp =
         RespServer.start(
@@ -62,6 +63,10 @@ final class TestRespServer implements AutoCloseable {
 
   InetSocketAddress address() {
     return resp.address();
+  }
+
+  MeterRegistry meters() {
+    return meters;
   }
 
   RespClient connect() {
