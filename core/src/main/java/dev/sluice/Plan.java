@@ -277,12 +277,29 @@ record Plan(
    * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
-    return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
+    return asked.size() != 1
+        ? Debts.NEVER_FORGIVES
+        : new Debts.Depths() {
+          @Override
+          public long depthNanos(int charge) {
+            return Plan.this.depthNanos(charge, quotaOf);
+          }
+
+          @Override
+          public boolean ofCaller() {
+            return Plan.this.ofCaller();
+          }
+        };
   }
 
   @Override
   public long depthNanos(int charge) {
     return depthNanos(charge, Plan::limiting);
+  }
+
+  @Override
+  public boolean ofCaller() {
+    return asked.get(0).effective().ofCaller();
   }
 
   private long depthNanos(int charge, Function<Transaction, @Nullable Quota> quotaOf) {
