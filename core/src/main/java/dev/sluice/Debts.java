@@ -6,14 +6,20 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.direct.SipHash;
+import dev.sluice.internal.text.LogPace;
 import dev.sluice.limit.LimitName;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import java.lang.System.Logger;
+import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Iterator;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -45,7 +51,8 @@ import java.util.function.LongSupplier;
 /**
  * Forgives the debts of a store's buckets, at most once per bucket within a time equal to the
  * {@linkplain #depthNanos debt depth}. This class remembers a bounded number of forgiven debts; at
- * the bound, no debt is forgiven. Thread-safe.
+ * the bound, no debt is forgiven. The first half of the bound is for all debts, the second half
+ * only for debts under quotas that callers did not supply. Thread-safe.
  */
 final class Debts {
 
@@ -53,28 +60,39 @@ final class Debts {
   @FunctionalInterface
   interface Depths {
     long depthNanos(int charge);
+
+    /** Returns whether the caller supplied the quotas. */
+    default boolean ofCaller() {
+      return false;
+    }
   }
 
   /** The debt depths for charges that must not forgive a debt, such as the charges of a batch. */
   static final Depths NEVER_FORGIVES = charge -> Long.MAX_VALUE;
 
+  private static final Logger LOG = System.getLogger(Debts.class.getName());
+
   private static final int MOST = 65_536;
 
-  private static final long NEVER_NANOS = -1; // the latest instant, as an unsigned number
+  /** At how many remembered debts no further debt under a caller's quota is forgiven. */
+  private static final int MOST_OF_CALLERS = MOST / 2;
+
+  private static final long SCAN_PAUSE_NANOS = 1_000_000_000;
 
   private final Map<Debt, Long> untilNanos = new ConcurrentHashMap<>();
 
-  /** The instant before which a scan of all remembered debts finds no debt that can be removed. */
-  private final AtomicLong firstEndNanos = new AtomicLong(NEVER_NANOS);
+  /** The store's time at the last scan for debts that can be removed. */
+  private final AtomicLong scannedNanos = new AtomicLong(-SCAN_PAUSE_NANOS);
 
-  /** The store's time at the last forgiven debt or scan; an earlier time reveals a clock step. */
-  private final AtomicLong latestNanos = new AtomicLong();
-
+  private final LogPace full = new LogPace(System::nanoTime);
+  private final LogPace fullForCallers = new LogPace(System::nanoTime);
+  private final SipHash keyedHash;
   private final BiFunction<BucketStore, List<Charge>, CompletionStage<List<Reading>>> charging;
   private final BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering;
   private final LongSupplier skewNanos;
 
-  private record Debt(String key, long offsetNanos) {}
+  /** A hash instead of the key bounds the size; a collision can only withhold a forgiving. */
+  private record Debt(long keyHash, long offsetNanos) {}
 
   /**
    * Creates an empty memory of forgiven debts.
@@ -92,6 +110,8 @@ final class Debts {
     this.charging = charging;
     this.lowering = lowering;
     this.skewNanos = skewNanos;
+    SecureRandom random = new SecureRandom();
+    this.keyedHash = new SipHash(random.nextLong(), random.nextLong());
   }
 
   /**
@@ -143,7 +163,7 @@ final class Debts {
             !haveDebt(found, depths)
                 ? charged
                 : charges.size() == 1
-                    ? settled(call, charges.get(0), found, depths.depthNanos(0))
+                    ? settled(call, charges.get(0), found, depths)
                     : settled(call, charges, found, depths));
   }
 
@@ -167,7 +187,7 @@ final class Debts {
       long depthNanos = depths.depthNanos(i);
       long nowNanos = found.get(i).nowNanos();
       if (isDebt(found.get(i), depthNanos)) {
-        if (!mayForgive(charge.key(), depthNanos, nowNanos)) {
+        if (!mayForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())) {
           return CompletableFuture.completedFuture(found);
         }
         forgiven.set(i, new Reading(nowNanos, nowNanos + depthNanos));
@@ -181,7 +201,7 @@ final class Debts {
       String key = charges.get(i).key();
       long depthNanos = depths.depthNanos(i);
       if (isDebt(found.get(i), depthNanos)
-          && tryForgive(key, depthNanos, found.get(i).nowNanos())) {
+          && tryForgive(key, depthNanos, found.get(i).nowNanos(), depths.ofCaller())) {
         Charge forgiving = new Charge(key, Effect.of(Op.FORGIVE, 0, depthNanos));
         done = done.thenCompose(before -> lowered(call, forgiving));
       }
@@ -191,15 +211,16 @@ final class Debts {
   }
 
   private CompletionStage<List<Reading>> settled(
-      BucketStore call, Charge charge, List<Reading> found, long depthNanos) {
+      BucketStore call, Charge charge, List<Reading> found, Depths depths) {
+    long depthNanos = depths.depthNanos(0);
     long nowNanos = found.get(0).nowNanos();
     if (charge.op() == Op.CHECK || charge.incrementNanos() == 0) {
       return CompletableFuture.completedFuture(
-          mayForgive(charge.key(), depthNanos, nowNanos)
+          mayForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())
               ? List.of(new Reading(nowNanos, nowNanos + depthNanos))
               : found);
     }
-    if (!tryForgive(charge.key(), depthNanos, nowNanos)) {
+    if (!tryForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())) {
       return CompletableFuture.completedFuture(found);
     }
     return lowered(call, forgiving(charge, depthNanos))
@@ -256,39 +277,43 @@ final class Debts {
         : lowered;
   }
 
-  private boolean mayForgive(String key, long offsetNanos, long nowNanos) {
-    Long knownNanos = untilNanos.get(new Debt(key, offsetNanos));
+  private Debt debt(String key, long offsetNanos) {
+    byte[] bytes = key.getBytes(StandardCharsets.UTF_8);
+    byte[] padded = Arrays.copyOf(bytes, bytes.length + Long.BYTES);
+    SipHash hash = new SipHash(0, 0).key(keyedHash, padded, bytes.length).end();
+    return new Debt(hash.first(), offsetNanos);
+  }
+
+  private boolean mayForgive(String key, long offsetNanos, long nowNanos, boolean ofCaller) {
+    return mayForgive(debt(key, offsetNanos), nowNanos, ofCaller);
+  }
+
+  private boolean mayForgive(Debt asked, long nowNanos, boolean ofCaller) {
+    Long knownNanos = untilNanos.get(asked);
     return knownNanos == null
-        ? untilNanos.size() < MOST || hasRoomAt(nowNanos)
-        : !isOpen(knownNanos, offsetNanos, nowNanos);
+        ? hasRoomAt(nowNanos, ofCaller)
+        : !isOpen(knownNanos, asked.offsetNanos, nowNanos);
   }
 
   /** Returns whether a bucket's debt can be forgiven now; if so, records the debt as forgiven. */
-  boolean tryForgive(String key, long offsetNanos, long nowNanos) {
-    if (!mayForgive(key, offsetNanos, nowNanos)) {
+  boolean tryForgive(String key, long offsetNanos, long nowNanos, boolean ofCaller) {
+    Debt asked = debt(key, offsetNanos);
+    if (!mayForgive(asked, nowNanos, ofCaller)) {
       return false;
     }
-    Debt asked = new Debt(key, offsetNanos);
-    long endNanos = nowNanos + offsetNanos; // unsigned, as a TAT
     boolean[] may = new boolean[1];
     untilNanos.compute(
         asked,
         (debt, lastEndNanos) -> {
           may[0] = lastEndNanos == null || !isOpen(lastEndNanos, offsetNanos, nowNanos);
-          return may[0] ? Long.valueOf(endNanos) : lastEndNanos;
+          return may[0] ? Long.valueOf(nowNanos + offsetNanos) : lastEndNanos; // unsigned, as a TAT
         });
-    if (may[0]) {
-      // endsAt() is called after the entry was inserted: a concurrent scan that misses the entry
-      // can then not overwrite the time that endsAt() sets.
-      endsAt(endNanos);
-      latestNanos.accumulateAndGet(nowNanos, Math::max);
-    }
     return may[0];
   }
 
   /** Reverts {@link #tryForgive} for a debt that was certainly not forgiven. */
   void takeBack(String key, long offsetNanos) {
-    untilNanos.remove(new Debt(key, offsetNanos));
+    untilNanos.remove(debt(key, offsetNanos));
   }
 
   /**
@@ -303,29 +328,30 @@ final class Debts {
         && Long.compareUnsigned(endNanos - nowNanos, 2 * offsetNanos) <= 0;
   }
 
-  private boolean hasRoomAt(long nowNanos) {
-    boolean steppedBack = nowNanos < latestNanos.get();
-    if (!steppedBack && Long.compareUnsigned(firstEndNanos.get(), nowNanos) > 0) {
-      return false;
+  private boolean hasRoomAt(long nowNanos, boolean ofCaller) {
+    int most = ofCaller ? MOST_OF_CALLERS : MOST;
+    if (untilNanos.size() < most) {
+      return true;
     }
-    latestNanos.set(nowNanos);
-    // latestNanos and firstEndNanos are set before the scan, so that entries added during the scan
-    // update them.
-    firstEndNanos.set(NEVER_NANOS);
-    Iterator<Map.Entry<Debt, Long>> debts = untilNanos.entrySet().iterator();
-    while (debts.hasNext()) {
-      Map.Entry<Debt, Long> debt = debts.next();
-      if (isOpen(debt.getValue(), debt.getKey().offsetNanos, nowNanos)) {
-        endsAt(debt.getValue());
-      } else {
-        debts.remove();
-      }
+    long lastNanos = scannedNanos.get();
+    // A clock that stepped back does not delay the next scan.
+    if (Math.abs(nowNanos - lastNanos) >= SCAN_PAUSE_NANOS
+        && scannedNanos.compareAndSet(lastNanos, nowNanos)) {
+      untilNanos
+          .entrySet()
+          .removeIf(debt -> !isOpen(debt.getValue(), debt.getKey().offsetNanos, nowNanos));
     }
-    return untilNanos.size() < MOST;
-  }
-
-  private void endsAt(long endNanos) {
-    firstEndNanos.accumulateAndGet(
-        endNanos, (one, other) -> Long.compareUnsigned(one, other) < 0 ? one : other);
+    boolean hasRoom = untilNanos.size() < most;
+    String leftOut = hasRoom ? null : (ofCaller ? fullForCallers : full).next();
+    if (leftOut != null) {
+      LOG.log(
+          Level.WARNING,
+          "a bucket's debt was not forgiven, so its denials report the whole debt: this process remembers %d forgiven debts, too many to forgive another%s%s"
+              .formatted(
+                  untilNanos.size(),
+                  ofCaller ? " under a quota that a caller supplied" : "",
+                  leftOut));
+    }
+    return hasRoom;
   }
 }

@@ -6,6 +6,8 @@ import dev.sluice.OpenReservations.GiveBack;
 import dev.sluice.OpenReservations.Stretch;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits;
@@ -45,9 +47,9 @@ import org.jspecify.annotations.Nullable;
  *
  * If the quota changes, the length of the emission interval changes, so tokens taken under the old
  * quota cannot be handed out. These tokens are given back like the tokens of a reservation whose
- * limit has changed. If the limit has become unlimited, or its name was removed, the tokens are
- * given back under the old quota, so that the bucket has these tokens when the limit is added
- * again.
+ * limit has changed. If the limit has become unlimited, its name was removed, or the limit no longer
+ * accepts the id, the tokens are given back under the old quota, so that the bucket has these
+ * tokens when the limit applies again.
  */
 
 /**
@@ -103,6 +105,7 @@ public final class Lease implements AutoCloseable {
    * @return true if the tokens were spent
    * @throws UnknownLimitException if the limits were replaced and no longer have the name
    * @throws MissingDefaultException if the limits were replaced and no longer have a default
+   * @throws InvalidIdException if the limits were replaced and the limit no longer accepts the id
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend() {
@@ -234,11 +237,13 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** Returns the current quota, null if no limit applies or the name was removed. */
+    /**
+     * Returns the current quota, null if the limits no longer limit or accept the name and the id.
+     */
     private @Nullable Quota present() {
       try {
         return source.apply(limits.get()).quota();
-      } catch (UnknownLimitException e) {
+      } catch (InvalidRequestException e) {
         return null;
       }
     }

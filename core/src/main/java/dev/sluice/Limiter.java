@@ -486,7 +486,9 @@ public final class Limiter {
    *   <li>The decision describes the bucket at the moment at which the tokens were taken.
    *   <li>A call with a cost of 0, or for an id to which no limit applies, never waits. A call with
    *       a {@code maxWait} of zero is an ordinary spend.
-   *   <li>A new quota, a reset or a refund does not change the waits of callers that already wait.
+   *   <li>A new quota, a reset, a refund or a cancellation does not change the waits of callers
+   *       that already wait. So tokens that are returned while callers wait are granted beyond the
+   *       limit, once, but at most as many as the waiting callers have taken.
    *   <li>If the store is closed, waiting callers still get their tokens; a caller that then stops
    *       waiting cannot return its tokens.
    *   <li>If a {@link FailureRule} decides in place of the store, the rule {@code allow} allows at

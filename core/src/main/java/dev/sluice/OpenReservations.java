@@ -125,6 +125,7 @@ final class OpenReservations {
   private static final class Line {
     // All reservations, also those in state SENT; the oldest reservation is first.
     private final List<Stretch> reservations = new ArrayList<>(1);
+    private final List<Stretch> lost = new ArrayList<>(0); // in state LOST, the first lost first
     private int underWay; // give-backs in flight, resets included
     private int resets; // resets in flight
     private long sentNanos; // sum of the give-backs in flight, at most HUGE_NANOS
@@ -219,14 +220,19 @@ final class OpenReservations {
 
   /**
    * Forgets finished reservations: checks two reservations per call, so that each call is short.
+   * Also forgets the bucket's give-backs whose answers were lost and that are over.
    */
-  private void forgetSome(Stripe stripe) {
+  private void forgetSome(Stripe stripe, String key) {
     for (int i = 0; i < 2; i++) {
       Map.Entry<Long, Stretch> next = stripe.byAge.higherEntry(stripe.lookedAt);
       stripe.lookedAt = next == null ? 0 : next.getKey();
       if (next != null && isOver(next.getValue())) {
         forget(next.getValue());
       }
+    }
+    Line line = stripe.lines.get(key);
+    while (line != null && !line.lost.isEmpty() && isOver(line.lost.get(0))) {
+      settled(line.lost.get(0));
     }
   }
 
@@ -253,7 +259,7 @@ final class OpenReservations {
       boolean ofBucket;
       boolean ofAll;
       synchronized (stripe) {
-        forgetSome(stripe);
+        forgetSome(stripe, charge.key());
         Stretch stretch = new Stretch(stripe, charge.key(), State.IN_FLIGHT);
         Line line = stretch.line;
         stretch.nanos = line.sentNanos;
@@ -404,7 +410,7 @@ final class OpenReservations {
   }
 
   private GiveBack send(Stripe stripe, Charge charge) {
-    forgetSome(stripe);
+    forgetSome(stripe, charge.key());
     Stretch at = new Stretch(stripe, charge.key(), State.SENT);
     at.isReset = charge.op() == Op.RESET || charge.op() == Op.FORGIVE;
     at.line.resets += at.isReset ? 1 : 0;
@@ -455,6 +461,7 @@ final class OpenReservations {
         if (isLost) {
           at.state = State.LOST;
           at.line.reservations.remove(at);
+          at.line.lost.add(at);
           at.overAt = time.nanos() + giveBack.lateNanos;
         } else {
           settled(at);
@@ -498,6 +505,7 @@ final class OpenReservations {
   private static void settled(Stretch at) {
     landed(at);
     at.line.reservations.remove(at);
+    at.line.lost.remove(at);
     at.leave();
   }
 
@@ -516,7 +524,7 @@ final class OpenReservations {
   boolean isLowering(String key) {
     Stripe stripe = stripe(key);
     synchronized (stripe) {
-      forgetSome(stripe);
+      forgetSome(stripe, key);
       Line line = stripe.lines.get(key);
       return line != null && line.underWay > 0;
     }

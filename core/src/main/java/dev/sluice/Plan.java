@@ -163,20 +163,21 @@ record Plan(
 
   /**
    * Returns how the plan continues after the charges of {@link #looks} have read its buckets. A
-   * check, and a plan that a penalty denies, need no further charge. A spend-only transaction with
-   * a penalty in force spends nothing.
+   * plan that a penalty denies needs no further charge, and a check needs none unless a spend in
+   * its place could forgive a debt. A spend-only transaction with a penalty in force spends
+   * nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
     List<@Nullable Penalty> inForce = new ArrayList<>(transactions.size());
-    boolean isDone = act == Act.CHECK;
+    boolean isDone = act == Act.CHECK && depths() == Debts.NEVER_FORGIVES;
     int next = 0;
     for (int i = 0; i < transactions.size(); i++) {
       Transaction transaction = transactions.get(i);
       Penalty penalty = null;
       if (limiting(transaction) != null) {
         penalty = penalties.at(i, found.get(next).nowNanos());
-        isDone |= penalty != null && Penalties.denies(transaction);
+        isDone |= penalty != null && (act == Act.CHECK || Penalties.denies(transaction));
         Charge charge = charges.get(next);
         rest.add(penalty == null ? charge : look(charge));
         next++;
@@ -277,12 +278,29 @@ record Plan(
    * @param quotaOf a function that returns the quota of a transaction, null if no limit applied
    */
   Debts.Depths depths(Function<Transaction, @Nullable Quota> quotaOf) {
-    return asked.size() == 1 ? charge -> depthNanos(charge, quotaOf) : Debts.NEVER_FORGIVES;
+    return asked.size() != 1
+        ? Debts.NEVER_FORGIVES
+        : new Debts.Depths() {
+          @Override
+          public long depthNanos(int charge) {
+            return Plan.this.depthNanos(charge, quotaOf);
+          }
+
+          @Override
+          public boolean ofCaller() {
+            return Plan.this.ofCaller();
+          }
+        };
   }
 
   @Override
   public long depthNanos(int charge) {
     return depthNanos(charge, Plan::limiting);
+  }
+
+  @Override
+  public boolean ofCaller() {
+    return asked.get(0).effective().ofCaller();
   }
 
   private long depthNanos(int charge, Function<Transaction, @Nullable Quota> quotaOf) {

@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -432,14 +433,25 @@ class LeaseTest {
 
   @Test
   void tokens_whoseLimitIsGone_areGivenBackToo() throws Exception {
+    tokensAreGivenBack_after(LimitName.builder(2, "Other").build(), UnknownLimitException.class);
+  }
+
+  @Test
+  void tokens_whoseIdTheLimitAcceptsNoMore_areGivenBackToo() throws Exception {
+    LimitName ofAddresses = LimitName.builder(1, NAME).id(IdFormat.ipAddress()).build();
+    tokensAreGivenBack_after(ofAddresses, InvalidIdException.class);
+  }
+
+  private void tokensAreGivenBack_after(LimitName replacing, Class<? extends Exception> failure)
+      throws Exception {
     Lease lease = lease(10, 4);
     ExecutorService threads = Executors.newFixedThreadPool(8);
     for (int i = 0; i < 64; i++) {
       assertThat(threads.submit(lease::trySpend).get(60, TimeUnit.SECONDS)).isTrue();
     }
     threads.shutdown();
-    limits.replace(Limits.builder(Catalogue.of(LimitName.builder(2, "Other").build())).build());
-    assertThatThrownBy(lease::trySpend).isInstanceOf(UnknownLimitException.class);
+    limits.replace(Limits.builder(Catalogue.of(replacing)).build());
+    assertThatThrownBy(lease::trySpend).isInstanceOf(failure);
     lease.close();
     limits.replace(limits(100));
     assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(100 - 64);

@@ -236,6 +236,27 @@ final class LimiterDebtTest {
     assertThat(limiter.spend(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
   }
 
+  /** Each key costs a client two commands, and its debt is remembered for years. */
+  @Test
+  void debtsOfQuotasThatCallersSend_doNotEndTheForgivingOfTheLimitsOwn() {
+    CurrentLimits current = new CurrentLimits(limits(300));
+    Limiter limiter = Limiter.of(current, store);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    LimitName throttle = LimitName.builder(2, "Throttle").id(IdFormat.string()).build();
+    Quota big = Quota.burst(200).refill(1, Duration.ofDays(365));
+    Quota small = Quota.burst(100).refill(1, Duration.ofDays(365));
+    int most = 65_536; // decision 003
+    for (int i = 0; i < most; i++) {
+      limiter.spend(Transaction.of(throttle, big, "k" + i).withCost(200));
+      Decision denied = limiter.spend(Transaction.of(throttle, small, "k" + i));
+      boolean isForgiven = denied.retryInNanos() <= small.intervalNanos();
+      assertThat(isForgiven).as("key %d", i).isEqualTo(i < most / 2);
+    }
+    current.replace(limits(3_000));
+    assertThat(limiter.check(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
+    assertThat(limiter.spend(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
+  }
+
   /** A debt that rules may make: up to two bursts here, which are 6 h. */
   @Test
   void debtThatTheLimitDeclares_isForgivenByNobody_andWhatLiesBeyondIs() {

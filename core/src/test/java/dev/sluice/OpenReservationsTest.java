@@ -231,6 +231,26 @@ class OpenReservationsTest {
     assertThat(spent(5_010, 5_200).untilNanos()).isEqualTo(5_200);
   }
 
+  /** A pass over all others takes many calls; only they use the bucket in the meantime. */
+  @Test
+  void lost_ofABucketBesideManyOthers_isForgottenAtTheBucketsNextCall() {
+    for (int i = 0; i < 5_000; i++) {
+      answered(asked("2:" + i), 5_000, Long.MAX_VALUE);
+    }
+    lost(sent(Op.RESET, 0));
+    lost(sent(Op.REFUND, 30));
+    assertThat(reservations.isLowering("1:a")).isTrue();
+    hereNanos += 60_000_000_000L;
+    Stretch stretch = spent(5_000, 5_100);
+    assertThat(stretch.untilNanos()).isEqualTo(5_100);
+    GiveBack cancelled = cancelled(stretch);
+    assertThat(cancelled.charge().incrementNanos()).isEqualTo(100);
+    ended(cancelled);
+    lost(sent(Op.REFUND, 30));
+    hereNanos += 60_000_000_000L;
+    assertThat(reservations.isLowering("1:a")).isFalse();
+  }
+
   @Test
   void lost_withoutAnEnd_countsForAMinute() {
     lost(sent(Op.REFUND, 30));

@@ -306,6 +306,20 @@ final class PenaltyTest {
   }
 
   @Test
+  void check_afterThePenalty_tellsWhatASpendWouldAfterADebtWasForgiven() {
+    assertThat(limiter.spend(OTHERS, "a", 10).allowed()).isTrue();
+    limits.replace(
+        Limits.builder(CATALOGUE).limit(OTHERS, Quota.per(10, Duration.ofHours(1))).build());
+    penalize(new Penalty(CATALOGUE.get(OTHERS), "a", in(Duration.ofMinutes(1)), 0, ""));
+    pass(Duration.ofMinutes(2));
+    Duration aToken = Duration.ofMinutes(6);
+    assertThat(limiter.check(OTHERS, "a").retryIn()).isEqualTo(aToken);
+    assertThat(limiter.async().check(OTHERS, "a").toCompletableFuture().join().retryIn())
+        .isEqualTo(aToken);
+    assertThat(limiter.spend(OTHERS, "a").retryIn()).isEqualTo(aToken);
+  }
+
+  @Test
   void storeThatIsGone_leavesThePenaltyToThisProcessesClock() {
     BucketStore store =
         new BucketStore() {
