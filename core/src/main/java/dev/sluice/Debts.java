@@ -346,7 +346,7 @@ final class Debts {
     if (leftOut != null) {
       LOG.log(
           Level.WARNING,
-          "a bucket's debt was not forgiven, so its denials report the whole debt: this process remembers %d forgiven debts, too many to forgive another%s%s"
+          "a bucket's debt was not forgiven, so its denials report the whole debt: this process remembers %s forgiven debts, too many to forgive another%s%s"
               .formatted(
                   untilNanos.size(),
                   ofCaller ? " under a quota that a caller supplied" : "",

@@ -163,6 +163,7 @@ final class FailureRules {
                       verdict.apply(decisions(plan, holding.readings(), nowNanos)),
                       Reservation.Taken.all(plan.transactions(), this::localShare, holding)),
               full -> {
+                var unused = Engine.storeException(full);
                 throw noRoom(failure);
               }));
     }

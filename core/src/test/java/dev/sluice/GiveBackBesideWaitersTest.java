@@ -89,13 +89,15 @@ final class GiveBackBesideWaitersTest {
       return;
     }
     waiting += cost;
-    asked.thenRun(
-        () -> {
-          waiting -= cost;
-          passes(cost);
-        });
+    var unused =
+        asked.thenRun(
+            () -> {
+              waiting -= cost;
+              passes(cost);
+            });
   }
 
+  @SuppressWarnings("ReferenceEquality") // two records can be equal
   private void cancel(Reservation reservation, Passed held) {
     reservation.cancel();
     passed.removeIf(one -> one == held);
@@ -132,10 +134,12 @@ final class GiveBackBesideWaitersTest {
     Reservation reservation = null;
     Passed held = null;
     for (int step = 0; step < 60; step++) {
-      long cost = 1 + random.nextInt(BURST);
+      long cost = 1L + random.nextInt(BURST);
       switch (random.nextInt(8)) {
         case 0, 1 -> acquire(cost);
-        case 2, 3 -> spend(cost);
+        case 2, 3 -> {
+          boolean unused = spend(cost);
+        }
         case 4 -> {
           if (reservation != null) {
             cancel(reservation, held);

@@ -247,7 +247,7 @@ final class LimiterDebtTest {
     Quota small = Quota.burst(100).refill(1, Duration.ofDays(365));
     int most = 65_536; // decision 003
     for (int i = 0; i < most; i++) {
-      limiter.spend(Transaction.of(throttle, big, "k" + i).withCost(200));
+      var unused = limiter.spend(Transaction.of(throttle, big, "k" + i).withCost(200));
       Decision denied = limiter.spend(Transaction.of(throttle, small, "k" + i));
       boolean isForgiven = denied.retryInNanos() <= small.intervalNanos();
       assertThat(isForgiven).as("key %d", i).isEqualTo(i < most / 2);

@@ -247,19 +247,23 @@ public final class LimitName {
    */
   public String keyOf(String text, Strictness strictness) {
     boolean whole =
-        overridesByPrefix() && id.split(text).size() == id.parts().size() && !endsWithAddress(text);
+        overridesByPrefix()
+            && id.split(text).size() > overrideId.parts().size()
+            && !endsWithAddress(text);
     IdFormat format = whole ? id : overrideId;
     return bucketKey(format.widened(format.canonical(text, strictness)));
   }
 
   /**
-   * Returns whether a text is an override's id that ends with an address: only such an address
-   * contains ":" without brackets.
+   * Returns whether a text is an override's id that ends with an address, which can contain ":".
    */
   private boolean endsWithAddress(String text) {
+    if (!IdFormats.isAddress(overrideId.parts().get(overrideId.parts().size() - 1))) {
+      return false;
+    }
     try {
-      return IdFormats.isAddress(overrideId.parts().get(overrideId.parts().size() - 1))
-          && !overrideId.canonical(text, Strictness.LENIENT).isEmpty();
+      var unused = overrideId.canonical(text, Strictness.LENIENT);
+      return true;
     } catch (InvalidIdException e) {
       return false;
     }

@@ -155,6 +155,14 @@ class LimitNameTest {
             .build();
     assertThat(three.keyOf("a:b", Strictness.STRICT)).isEqualTo("5:a:b");
     assertThat(three.keyOf("a:b:c", Strictness.STRICT)).isEqualTo("5:a:b:c");
+    LimitName first =
+        LimitName.builder(6, "First")
+            .id(IdFormat.joined(IdFormat.string(), IdFormat.string(), IdFormat.string()))
+            .overrideId(IdFormat.string())
+            .build();
+    assertThatThrownBy(() -> first.keyOf("a:b", Strictness.STRICT))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessageContaining("2 of the 3 parts");
   }
 
   @Test

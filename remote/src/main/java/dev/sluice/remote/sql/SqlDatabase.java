@@ -293,8 +293,10 @@ public final class SqlDatabase implements Endpoint, Topology {
         full.clean(on);
         bound(on, 0);
       } catch (SQLException e) {
-        full.failed(e);
-        if (dialect.fault(e).breaksConnection()) {
+        boolean isLost = dialect.fault(e).breaksConnection();
+        full.failed(isLost ? null : e);
+        if (isLost) {
+          broken.incrementAndGet();
           leave();
         } else {
           bound(on, 0);
@@ -543,9 +545,10 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
 
     /** The next round begins with the first key again, so only keys behind a failure stay. */
-    void failed(SQLException failure) {
+    /** Starts again at the first key; {@code failure} is null if only the connection was lost. */
+    void failed(@Nullable SQLException failure) {
       after = new byte[0];
-      if (!logged) {
+      if (failure != null && !logged) {
         logged = true;
         context.log().log(
             Level.WARNING,

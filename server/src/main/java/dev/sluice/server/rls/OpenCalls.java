@@ -22,7 +22,7 @@ import org.jspecify.annotations.Nullable;
 /** The token reservations of requests that are in progress at proxies. */
 public final class OpenCalls {
 
-  // The reservations take at most the heap divided by this number; more evict the oldest.
+  // The reservations take at most the heap divided by this number; a new one evicts the oldest.
   private static final int HEAP_PER_RESERVATIONS = 16;
 
   // The heap of a reservation without its texts. Measured on a 64-bit JVM with compressed
