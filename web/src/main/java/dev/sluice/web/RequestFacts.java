@@ -93,6 +93,7 @@ public final class RequestFacts {
   private final @Nullable Set<String> exactHeaders;
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
+  private @Nullable Boolean noUnderscores; // whether no header's name has a "_"; null if unknown
   private boolean spellingMatters;
   private boolean requestLineMatters;
   private boolean addressKnown;
@@ -137,6 +138,7 @@ public final class RequestFacts {
     this.spelling = spelling;
     this.exactHeaders = exactHeaders;
     this.paths = paths;
+    this.noUnderscores = facts.noUnderscores;
     this.addressKnown = facts.addressKnown;
     this.address = facts.address;
   }
@@ -419,9 +421,27 @@ public final class RequestFacts {
 
   /** Returns the values of the headers that CGI cannot distinguish from the given header. */
   private List<String> similar(String name) {
+    if (name.indexOf('-') < 0 || hasNoUnderscores()) {
+      return List.of(); // as for nearly all requests
+    }
     List<String> values = new ArrayList<>();
     underscored(name).stream().skip(1).forEach(other -> values.addAll(request.headers(other)));
     return values;
+  }
+
+  /** Whether the names of the request's headers can be listed, and none has a "_". */
+  private boolean hasNoUnderscores() {
+    Boolean known = noUnderscores;
+    if (known != null) {
+      return known;
+    }
+    Iterable<String> names = request.headerNames();
+    boolean none = names != null;
+    for (String name : names == null ? List.<String>of() : names) {
+      none &= name.indexOf('_') < 0;
+    }
+    noUnderscores = none;
+    return none;
   }
 
   /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
