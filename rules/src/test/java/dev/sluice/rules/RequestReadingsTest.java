@@ -218,6 +218,39 @@ class RequestReadingsTest {
   }
 
   @Test
+  void headersOfSimilarNames_areReadInEachCombination() {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-A: "1", X-B: "1"}, limit: PerKey, id: both}
+          - {path: /**, unlimited: true}
+        """;
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/")
+            .header("X_A", "0")
+            .header("X-A", "1")
+            .header("X-B", "0")
+            .header("X_B", "1");
+    assertThat(charged(book, request)).containsExactly("both");
+  }
+
+  @Test
+  void tooManyPairsOfHeadersWithSimilarNames_areRefused() {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-A: "1", X-B: "1", X-C: "1", X-D: "1"}, limit: PerIp, id: "{ip}"}
+        """;
+    PlainRequest.Builder request = WebRequest.builder("GET", "/");
+    for (String letter : List.of("A", "B", "C")) {
+      request.header("X-" + letter, "1").header("X_" + letter, "1");
+    }
+    assertThat(charged(book, request)).isEmpty();
+    request.header("X-D", "1").header("X_D", "1");
+    assertThatThrownBy(() -> charged(book, request)).isInstanceOf(UnusableRequestException.class);
+  }
+
+  @Test
   void headerOfASimilarName_isDeniedIfItsRuleDenies() {
     Limits limits =
         RuleBookFixture.limits(

@@ -314,7 +314,7 @@ public final class Batch<O> {
       if (cost != null) {
         costs = costs.and(one, cost);
         isKnown = true;
-      } else if (!givenBack && free.test(one)) {
+      } else if (!givenBack && one.kind() != Transaction.Kind.CHECK_ONLY && free.test(one)) {
         costs = costs.and(one, 0);
       }
     }

@@ -88,9 +88,12 @@ public final class RequestFacts {
   private final boolean methodOverride;
   private final @Nullable String override;
   private final Spelling spelling;
-  private final boolean similarHeaders; // whether headers with similar names come first
+  // Null if no header with a similar name comes first; otherwise the only headers whose own values
+  // come first.
+  private final @Nullable Set<String> exactHeaders;
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
+  private @Nullable Boolean noUnderscores; // whether no header's name has a "_"; null if unknown
   private boolean spellingMatters;
   private boolean requestLineMatters;
   private boolean addressKnown;
@@ -119,7 +122,7 @@ public final class RequestFacts {
     this.methodOverride = methodOverride;
     this.override = null;
     this.spelling = Spelling.AS_SENT;
-    this.similarHeaders = false;
+    this.exactHeaders = null;
   }
 
   private RequestFacts(
@@ -127,14 +130,15 @@ public final class RequestFacts {
       @Nullable List<List<String>> paths,
       @Nullable String override,
       Spelling spelling,
-      boolean similarHeaders) {
+      @Nullable Set<String> exactHeaders) {
     this.request = facts.request;
     this.client = facts.client;
     this.methodOverride = facts.methodOverride;
     this.override = override;
     this.spelling = spelling;
-    this.similarHeaders = similarHeaders;
+    this.exactHeaders = exactHeaders;
     this.paths = paths;
+    this.noUnderscores = facts.noUnderscores;
     this.addressKnown = facts.addressKnown;
     this.address = facts.address;
   }
@@ -176,7 +180,8 @@ public final class RequestFacts {
   /**
    * Returns each interpretation of the request for rules that match headers. If the request has a
    * header with a similar name, such as {@code X_Api_Key} for {@code X-Api-Key}, each of the {@link
-   * #readings()} is repeated with the headers of similar names in place of the headers themselves.
+   * #readings()} is repeated with the headers of similar names in place of the headers themselves;
+   * if the request has both headers, once with each of them.
    *
    * @param headers the names of the headers that the rules match
    * @return at least one interpretation of the request, nearly always exactly one
@@ -184,22 +189,38 @@ public final class RequestFacts {
    */
   public List<RequestFacts> readings(Collection<String> headers) {
     List<RequestFacts> each = readings();
-    if (headers.stream().allMatch(header -> similar(header).isEmpty())) {
+    List<String> swapped = headers.stream().filter(header -> !similar(header).isEmpty()).toList();
+    if (swapped.isEmpty()) {
       return each;
     }
-    return Stream.concat(
-            each.stream(),
-            each.stream()
-                .map(one -> new RequestFacts(one, one.paths, one.override, one.spelling, true)))
-        .toList();
+    List<Set<String>> exact = new ArrayList<>(List.of(Set.of()));
+    for (String header : swapped) {
+      if (!request.headers(header).isEmpty()) {
+        List.copyOf(exact).forEach(names -> exact.add(with(names, header)));
+      }
+      if (each.size() * (1 + exact.size()) > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "the request has too many interpretations, since some of its headers have similar names");
+      }
+    }
+    List<RequestFacts> all = new ArrayList<>(each);
+    for (Set<String> names : exact) {
+      each.forEach(
+          one -> all.add(new RequestFacts(one, one.paths, one.override, one.spelling, names)));
+    }
+    return List.copyOf(all);
+  }
+
+  private static Set<String> with(Set<String> names, String name) {
+    return Stream.concat(names.stream(), Stream.of(name)).collect(Collectors.toUnmodifiableSet());
   }
 
   private List<RequestFacts> readings(List<List<String>> all, Set<String> overrides) {
     List<RequestFacts> each = new ArrayList<>();
     for (List<String> path : all) {
-      each.add(new RequestFacts(this, List.of(path), null, spelling, similarHeaders));
+      each.add(new RequestFacts(this, List.of(path), null, spelling, exactHeaders));
       for (String method : overrides) {
-        each.add(new RequestFacts(this, List.of(path), method, spelling, similarHeaders));
+        each.add(new RequestFacts(this, List.of(path), method, spelling, exactHeaders));
       }
     }
     return List.copyOf(each);
@@ -265,7 +286,7 @@ public final class RequestFacts {
     }
     List<String> path = ignoreCase ? path().stream().map(PathPattern::folded).toList() : path();
     return new RequestFacts(
-        this, List.of(path), methodOverride ? override : null, spelling, similarHeaders);
+        this, List.of(path), methodOverride ? override : null, spelling, exactHeaders);
   }
 
   /**
@@ -285,7 +306,7 @@ public final class RequestFacts {
     results.add(own);
     for (Spelling other : Spelling.values()) {
       if (other != spelling) {
-        results.add(value.apply(new RequestFacts(this, paths, override, other, similarHeaders)));
+        results.add(value.apply(new RequestFacts(this, paths, override, other, exactHeaders)));
       }
     }
     return List.copyOf(results);
@@ -389,7 +410,10 @@ public final class RequestFacts {
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
     List<String> similar = similar(name);
-    boolean swaps = similarHeaders && !similar.isEmpty();
+    boolean swaps =
+        exactHeaders != null
+            && !similar.isEmpty()
+            && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
     return named(swaps ? similar : exact, swaps ? exact : similar).stream()
         .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
         .toList();
@@ -397,9 +421,27 @@ public final class RequestFacts {
 
   /** Returns the values of the headers that CGI cannot distinguish from the given header. */
   private List<String> similar(String name) {
+    if (name.indexOf('-') < 0 || hasNoUnderscores()) {
+      return List.of(); // as for nearly all requests
+    }
     List<String> values = new ArrayList<>();
     underscored(name).stream().skip(1).forEach(other -> values.addAll(request.headers(other)));
     return values;
+  }
+
+  /** Whether the names of the request's headers can be listed, and none has a "_". */
+  private boolean hasNoUnderscores() {
+    Boolean known = noUnderscores;
+    if (known != null) {
+      return known;
+    }
+    Iterable<String> names = request.headerNames();
+    boolean none = names != null;
+    for (String name : names == null ? List.<String>of() : names) {
+      none &= name.indexOf('_') < 0;
+    }
+    noUnderscores = none;
+    return none;
   }
 
   /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */

@@ -2,7 +2,7 @@
 // The ids that each limit denied most.
 
 import {get} from './api.js';
-import {editOverride, editPenalty, presentOverride} from './edit.js';
+import {editOverride, editPenalty} from './edit.js';
 import {h, idText} from './dom.js';
 import {number, plural, span} from './words.js';
 
@@ -95,6 +95,6 @@ function section({limit, ids}, act) {
           h('meter', {min: 0, max: most, value: one.atMost, 'aria-label': plural(one.atMost, 'denial', 'denials')})),
         h('td', {class: 'right'}, one.atLeast === one.atMost ? number(one.atMost) : `${number(one.atLeast)}–${number(one.atMost)}`),
         h('td', {class: 'buttons'},
-          h('button', {type: 'button', 'aria-label': `Override for ${one.id}`, onclick: () => act(async (context) => editOverride(context, limit, one.id, await presentOverride(limit, one.id)))}, 'Override'),
+          h('button', {type: 'button', 'aria-label': `Override for ${one.id}`, onclick: () => act((context) => editOverride(context, limit, one.id))}, 'Override'),
           h('button', {type: 'button', 'aria-label': `Penalty on ${one.id}`, onclick: () => act((context) => editPenalty(context, limit, one.id))}, 'Penalty')))))));
 }

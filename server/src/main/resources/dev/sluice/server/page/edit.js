@@ -11,9 +11,11 @@ const DAY_MILLIS = 24 * 60 * 60 * 1000;
 /**
  * Asks for an override of an id, and sets it.
  *
+ * @param own the override that decides for the id, if it is known
  * @return what the server answered; null if the person gave up
  */
-export async function editOverride(context, limit, id, present) {
+export async function editOverride(context, limit, id, own) {
+  const {present, unsure} = own ? {present: own} : await presentOverride(limit, id);
   const usual = context.limits?.limits.find((one) => one.name === limit) ?? {};
   const quota = present ?? usual;
   const burst = field('override-burst', 'Burst', {type: 'number', min: 1, required: true, value: quota.burst});
@@ -25,7 +27,8 @@ export async function editOverride(context, limit, id, present) {
   const until = field('override-until', 'Ends', {type: 'date', min: end < tomorrow ? end : tomorrow, value: end}, 'At the start of this day, UTC. Empty: it does not end.');
   const why = field('override-comment', 'Comment', {maxlength: 1000, value: present?.comment});
   const where = pathOf('overrides', limit, present?.id ?? id);
-  return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), further.element, until.element, why.element], present ? 'Change it' : 'Set it', async () => {
+  return ask(present ? 'Change the override' : 'Set an override', limit, present?.id ?? id, [h('div', {class: 'ask'}, [burst, count, every].map((one) => one.element)), further.element, until.element, why.element,
+    !present && unsure && usual.id?.includes(':') && h('p', {class: 'note'}, 'The bucket of this id cannot be looked up now. If overrides of this limit are for the first parts of ids, an override of this whole id does not apply.')], present ? 'Change it' : 'Set it', async () => {
     const kept = end === until.input.value && present.until;
     const first = {burst: Number(burst.input.value), count: Number(count.input.value), period: every.input.value.trim()};
     const others = further.input.value.split(';').map((one) => one.trim()).filter(Boolean);
@@ -75,23 +78,31 @@ export async function end(context, kind, limit, id) {
 }
 
 /**
- * Gets the override that decides for an id; returns undefined if there is none. If the id has no bucket that can be
- * looked up, such as a range of addresses, gets the override of exactly this id.
+ * Gets the override that decides for an id, if there is one. If the id has no bucket that can be looked up, such as a
+ * range of addresses, gets the override of exactly this id. The answer is `unsure` if the bucket cannot be looked up
+ * now, since an override of the first parts of the id is not found then.
  */
-export async function presentOverride(limit, id) {
-  const overrideId = await look(limit, id).then((bucket) => bucket.overrideId, () => id);
+async function presentOverride(limit, id) {
+  let unsure = false;
+  const overrideId = await look(limit, id).then((bucket) => bucket.overrideId, (trouble) => {
+    unsure = trouble.status !== 400;
+    return id;
+  });
   try {
-    return overrideId === undefined ? undefined : await get(pathOf('overrides', limit, overrideId));
+    return {present: overrideId === undefined ? undefined : await get(pathOf('overrides', limit, overrideId)), unsure};
   } catch (trouble) {
     if (trouble.kind !== 'missing') {
       throw trouble;
     }
-    return undefined;
+    return {unsure};
   }
 }
 
 /** Shows a form in a dialog until its change succeeds, or the person gives up. */
 function ask(question, limit, id, fields, yes, change) {
+  if (document.querySelector('dialog.edit')) {
+    return null; // the button was clicked again while the first click waited for the server
+  }
   const problem = h('p', {class: 'problem', role: 'alert'});
   const form = h('form', {},
     h('h2', {id: 'edit-title'}, question), h('p', {}, idText(id), ` in ${limit}`), fields, problem,

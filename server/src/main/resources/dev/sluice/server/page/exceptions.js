@@ -2,7 +2,7 @@
 // The settings of one id: an override of its limit, and a penalty.
 
 import {get, pathOf} from './api.js';
-import {editOverride, editPenalty, end, presentOverride} from './edit.js';
+import {editOverride, editPenalty, end} from './edit.js';
 import {h, setText, visible} from './dom.js';
 import {clock, number, quotaWords, span} from './words.js';
 
@@ -13,7 +13,7 @@ export function exceptions(context, changed) {
   const problem = h('p', {class: 'problem', role: 'alert'});
   const done = h('p', {class: 'note', role: 'status'});
   const button = (words, act, kind) => h('button', {type: 'button', class: kind, onclick: act}, words);
-  const set = button('Set an override', () => act(async () => editOverride(context, answer.limit, overridden(), own ?? await presentOverride(answer.limit, overridden())), 'The override is in force.'));
+  const set = button('Set an override', () => act(() => editOverride(context, answer.limit, overridden(), own), 'The override is saved.'));
   const drop = button('Remove the override', () => act(() => end(context, 'overrides', answer.limit, overridden()), 'The override was removed.'), 'danger');
   const punish = button('Impose a penalty', () => act(() => editPenalty(context, answer.limit, answer.id), 'The penalty is in force.'));
   const lift = button('Lift the penalty', () => act(() => end(context, 'penalties', answer.limit, answer.id), 'The penalty was lifted.'), 'danger');

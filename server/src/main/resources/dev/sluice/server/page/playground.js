@@ -132,7 +132,10 @@ export function mount(root, context, query) {
   }
 
   function show(answer) {
-    if (!('remaining' in answer)) {
+    const known = 'remaining' in answer;
+    picture.svg.toggleAttribute('hidden', !known);
+    line.element.parentNode.hidden = !known;
+    if (!known) {
       bucket = null;
       setText(count, '–');
       setText(of, '');
@@ -189,7 +192,8 @@ export function mount(root, context, query) {
       ` at ${clock(Date.now())}. `,
       json.allowed
         ? bucket ? `${plural(json.remaining, 'token is', 'tokens are')} left.` : ''
-        : `As a status, that is 429 Too Many Requests. The next token comes in ${span(json.retryInSeconds)}.`);
+        : bucket ? `As a status, that is 429 Too Many Requests. The next token comes in ${span(json.retryInSeconds)}.`
+          : 'As a status, that is 503 Service Unavailable.');
     showHeaders(told, json);
     if (dots.children.length >= SHOWN) {
       dots.firstChild.remove();
@@ -197,7 +201,7 @@ export function mount(root, context, query) {
     dots.append(h('li', {class: kind}, json.allowed ? '✓' : '✕'));
     setText(tally, `${number(totals.allowed)} allowed, ${number(totals.denied)} denied.`);
     if (!running) {
-      say(json.allowed ? `Allowed${bucket ? `, ${number(json.remaining)} left` : ''}.` : `Denied, retry in ${span(json.retryInSeconds)}.`);
+      say(json.allowed ? `Allowed${bucket ? `, ${number(json.remaining)} left` : ''}.` : bucket ? `Denied, retry in ${span(json.retryInSeconds)}.` : 'Denied.');
     } else if (now() - lastSaid > 5) {
       lastSaid = now();
       say(`${number(totals.allowed)} allowed, ${number(totals.denied)} denied so far.`);

@@ -2,7 +2,7 @@
 // The overrides and penalties of all ids, as the server lists them.
 
 import {get} from './api.js';
-import {editOverride, editPenalty, end as endSetting, presentOverride} from './edit.js';
+import {editOverride, editPenalty, end as endSetting} from './edit.js';
 import {breakable, h, idText, offer, say, visible} from './dom.js';
 import {clock, plural, quotaWords} from './words.js';
 
@@ -60,7 +60,7 @@ export function mount(root, context, query) {
   const form = root.querySelector('#settings-new');
   form.addEventListener('submit', (event) => {
     event.preventDefault();
-    act(async () => editOverride(context, newLimit.value, newId.value, await presentOverride(newLimit.value, newId.value)));
+    act(() => editOverride(context, newLimit.value, newId.value));
   });
   root.querySelector('#settings-punish').addEventListener('click', () => form.reportValidity() && act(() => editPenalty(context, newLimit.value, newId.value)));
 

@@ -760,7 +760,7 @@ final class PageTest {
     override("7", "Ticket <b>17</b>");
     until(() -> text(".level-now").equals("7 of 7 tokens"));
     until(() -> text(".result").contains("7 per 1m, burst 7."));
-    shows(".result", "Comment: Ticket <b>17</b>");
+    shows(".result", "Comment: Ticket <b>17</b>", "The override is saved.");
 
     button("Impose a penalty").click();
     shows("dialog[open]", "Impose a penalty", "one of many", "every request is denied");
@@ -909,6 +909,23 @@ final class PageTest {
     assertThat(find("#override-until").getDomProperty("value")).isEqualTo("2200-03-01");
     button("Cancel").click();
     assertThat(admin("DELETE", path, "")).isEqualTo(200);
+  }
+
+  @Test
+  void buttonThatIsClickedTwice_opensOneDialog() {
+    openBucket("ApiCallsPerKey", "twice");
+    until(() -> text(".result").contains("None: the default of the limit is in force."));
+    String looks =
+        "performance.getEntriesByType('resource').filter(one => one.name.endsWith('/twice')).length";
+    Object before = browser.ask("return " + looks);
+    var unused =
+        browser.ask(
+            "const set = document.querySelector('.result [aria-labelledby=exceptions-title] button');"
+                + "set.click(); set.click(); return 1");
+    until(() -> Boolean.TRUE.equals(browser.ask("return %s >= %s + 2".formatted(looks, before))));
+    until(() -> find("dialog.edit").isDisplayed());
+    assertThat(browser.driver().findElements(By.cssSelector("dialog.edit"))).hasSize(1);
+    button("Cancel").click();
   }
 
   @Test
@@ -1062,6 +1079,12 @@ final class PageTest {
       button("Change it").click();
       until(() -> text("main table").contains("300 and 20"));
       assertThat(get(path)).contains("\"until\":\"2200-03-01T00:00:00Z\"", "\"burst\":20");
+
+      find("#settings-new-limit").sendKeys("LoginsPerUser");
+      fill("#settings-id", "192.0.2.60:ann");
+      button("Set an override").click();
+      until(() -> text("dialog.edit").contains("The bucket of this id cannot be looked up now."));
+      button("Cancel").click();
       open("limits");
     } finally {
       redis.startAgain();
@@ -1088,6 +1111,10 @@ final class PageTest {
       button("Send a request").click();
       until(() -> text(".verdict").contains("✕ Denied"));
       shows(".problem[role=alert]", "The failure rule “deny” decides");
+      assertThat(text(".verdict"))
+          .endsWith("As a status, that is 503 Service Unavailable.")
+          .doesNotContain("next token");
+      assertThat(find(".tank").isDisplayed()).as("what nobody knows").isFalse();
     } finally {
       redis.startAgain();
     }
@@ -1097,6 +1124,7 @@ final class PageTest {
           return text(".level-now").matches("1[0-9] of 20 tokens");
         });
     assertThat(text(".problem[role=alert]")).isEmpty();
+    assertThat(find(".tank").isDisplayed()).isTrue();
     var unused = browser.console();
   }
 
