@@ -83,13 +83,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /** The time before an override's end at which the server first warns of the end. */
   private static final Duration NOTICE = Duration.ofDays(7);
 
+  private static final String UNREAD =
+      "the table of overrides could not be read (the server's log has the cause)";
+
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final CurrentLimits base;
   private final CurrentLimits inForce;
   private final Keeper keeper;
   private final BucketStore store;
-  private final Runnable refresh; // reads the overrides table, if there is one
+  private final BooleanSupplier refresh; // reads the overrides table, if there is one
   private final ScheduledExecutorService looks;
   private final Duration every;
   private final Object place = new Object(); // held during all calls of the keeper
@@ -112,7 +115,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       @Nullable CurrentLimits deployed,
       Keeper keeper,
       BucketStore store,
-      Runnable refresh,
+      BooleanSupplier refresh,
       Duration every) {
     this.base = base;
     this.deployed = deployed;
@@ -164,7 +167,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /** Returns limits whose overrides and penalties are lost when the process ends. */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> {}, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> true, LOOK_EVERY)
+        .loaded();
   }
 
   /**
@@ -176,7 +180,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> {}, LOOK_EVERY)
+    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> true, LOOK_EVERY)
         .loaded();
   }
 
@@ -185,15 +189,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into {@code base} and calls {@link #baseChanged};
-   *     blocks
+   * @param refresh reads the table of overrides into {@code base}, calls {@link #baseChanged}, and
+   *     returns whether the table was read; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */
   public static RuntimeLimits inTable(
       DataSource database,
       Duration every,
-      Runnable refresh,
+      BooleanSupplier refresh,
       CurrentLimits base,
       CurrentLimits deployed,
       BucketStore store) {
@@ -258,8 +262,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @Override
   public boolean read() {
-    refresh.run();
-    return look();
+    boolean hasTable = refresh.getAsBoolean();
+    boolean hasRest = look();
+    if (!hasTable) {
+      List<String> all = new ArrayList<>(mistakes);
+      all.add(UNREAD + "; the previous overrides stay in force");
+      mistakes = List.copyOf(all);
+    }
+    return hasTable && hasRest;
   }
 
   /** Returns why the last read of the overrides and penalties failed; empty if it succeeded. */
@@ -282,7 +292,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   private <T> void saved(Setting<T> kind, LimitName name, String id, @Nullable T now) {
     if (deployed != null && kind.equals(Setting.OVERRIDE)) {
-      refresh.run(); // a table's overrides are a part of the base
+      var unused = refresh.getAsBoolean(); // a table's overrides are a part of the base
       return;
     }
     synchronized (this) {
@@ -438,6 +448,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         .orElse(null);
   }
 
+  /** Returns the override in force for a canonical id if it was set at run time, otherwise null. */
+  public @Nullable LimitOverride keptFor(LimitName name, String id) {
+    LimitOverride now = override(name, id);
+    return now != null && isKept(now) ? now : null;
+  }
+
   /** Whether an override was set at run time, and not deployed with the limits. */
   public boolean isKept(LimitOverride override) {
     CurrentLimits files = deployed;
@@ -481,7 +497,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Limits before;
     LimitOverride present;
     synchronized (place) {
-      refresh.run();
+      if (!refresh.getAsBoolean()) {
+        throw new KeepException(UNREAD + ", so the override was not saved", null);
+      }
       follow();
       before = inForce.get();
       present = override(name, asked.id());
@@ -533,7 +551,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return unasked == null ? List.of() : List.of(unasked);
   }
 
-  /** Removes a canonical id's override, if set at run time; false if there was none. */
+  /**
+   * Removes a canonical id's override, if set at run time; false if there was none. If the table of
+   * overrides cannot be read at once, the removed override {@linkplain #keptFor stays in force}
+   * until the next read.
+   */
   public boolean remove(LimitName name, String id) {
     return remove(Setting.OVERRIDE, name, id);
   }
@@ -721,7 +743,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
     private static final long serialVersionUID = 1;
 
-    KeepException(String message, Throwable cause) {
+    KeepException(String message, @Nullable Throwable cause) {
       super(message, cause);
     }
   }
