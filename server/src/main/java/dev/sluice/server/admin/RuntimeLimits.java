@@ -155,7 +155,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     if (System.nanoTime() - dueNanos < 0) {
       return;
     }
-    failuresInARow = look() ? 0 : failuresInARow + 1;
+    failuresInARow = look(false) ? 0 : failuresInARow + 1;
     long waitNanos =
         failuresInARow == 0
             ? every.toNanos()
@@ -240,11 +240,18 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     looks.shutdownNow();
   }
 
-  /** Polls the saved overrides and penalties; returns whether they could be read. */
-  private boolean look() {
+  /**
+   * Reads the saved overrides and penalties, if {@code always} or if they may have changed; returns
+   * whether they could be read.
+   */
+  private boolean look(boolean always) {
     try {
       synchronized (place) {
-        follow();
+        if (always) {
+          reload();
+        } else {
+          follow();
+        }
       }
       return true;
     } catch (Throwable e) { // a scheduled task that throws would never run again
@@ -263,7 +270,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   @Override
   public boolean read() {
     boolean hasTable = refresh.getAsBoolean();
-    boolean hasRest = look();
+    boolean hasRest = look(false);
     if (!hasTable) {
       List<String> all = new ArrayList<>(mistakes);
       all.add(UNREAD + "; the previous overrides stay in force");
@@ -295,6 +302,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       var unused = refresh.getAsBoolean(); // a table's overrides are a part of the base
       return;
     }
+    if (look(true)) {
+      return;
+    }
     synchronized (this) {
       List<T> all = kind.without(name.name(), id, kept);
       if (now != null) {
@@ -303,7 +313,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       kept = kind.with(all, kept);
       apply();
     }
-    var unused = look();
   }
 
   /** Reads saved overrides and penalties, and puts them in force; needs the lock {@code place}. */
