@@ -61,7 +61,7 @@ import org.slf4j.LoggerFactory;
  *
  * A penalty is saved before its debt is charged to the bucket, and a debt is given back before its
  * penalty is replaced or removed. So after a failure between two steps, every debt in a bucket still
- * has its penalty, and the caller can repeat the change. To give a debt back never adds tokens to a
+ * has its penalty, and the caller can repeat the change. Giving a debt back never adds tokens to a
  * bucket that is not in debt, even if the debt was never charged.
  *
  * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
@@ -497,7 +497,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *     quotas
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the table of overrides could not be read, or the change could not be
+   *     saved; then nothing has changed
    */
   @CanIgnoreReturnValue
   public Saved put(LimitOverride asked, boolean keepsEnd, boolean mayLower) {
@@ -588,7 +589,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @throws IllegalArgumentException if nothing limits the id, or {@code until} is not in the
    *     future
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the ban could not be saved; then it is not in force, but the debt of
+   *     the id's previous penalty can have been given back
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty ban(LimitName name, String id, Instant until, Note note) {
@@ -608,7 +610,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param time how long the ban lasts, positive
    * @throws IllegalArgumentException if nothing limits the id, or the ban's end is too far away
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the ban could not be saved; then it is not in force, but the debt of
+   *     the id's previous penalty can have been given back
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty banFor(LimitName name, String id, Duration time, Note note) {
@@ -648,7 +651,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     replace(penalty);
     long aheadNanos = tatNanos - look(name, id, quota).nowNanos();
     if (aheadNanos > 0) {
-      // Moves the TAT to tatNanos at most: if two servers charge the same debt, it is charged once.
+      // Moves the TAT to tatNanos at most, plus the time between look() and charge(): if two
+      // servers charge the same debt, it is charged once.
       charge(name, id, new Effect(Effect.Op.SPEND_UP_TO, aheadNanos, aheadNanos, 1));
     }
     return penalty;
