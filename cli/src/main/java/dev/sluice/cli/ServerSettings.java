@@ -59,11 +59,15 @@ final class ServerSettings {
         return;
       }
       console.line(setting.text());
-      if (!setting.warnings().isEmpty()) {
+      warn(setting.fields);
+    }
+
+    /** Prints the warnings of a response to standard error. */
+    final void warn(Map<String, Object> response) {
+      List<String> warnings = ServerClient.texts(response, "warnings");
+      if (!warnings.isEmpty()) {
         console.flush(); // standard output must come before the warnings on standard error
-        setting
-            .warnings()
-            .forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
+        warnings.forEach(one -> console.err().println("warning: " + SafeText.printable(one)));
       }
     }
   }
@@ -133,7 +137,13 @@ final class ServerSettings {
     @Override
     public final Integer call() {
       String answer = client().delete(path, limit, id);
-      console.line(toPeople() ? SettingText.subject(limit, id) + ": removed" : answer);
+      Map<String, Object> response = toPeople() ? ServerClient.parsed(answer) : null;
+      if (response == null) {
+        console.line(answer);
+      } else {
+        console.line(SettingText.subject(limit, id) + ": removed");
+        warn(response);
+      }
       return Exit.DONE;
     }
   }
@@ -182,10 +192,6 @@ final class ServerSettings {
       return fields != null && fields.containsKey("limit") && fields.containsKey("id")
           ? new SettingText(fields)
           : null;
-    }
-
-    List<String> warnings() {
-      return ServerClient.texts(fields, "warnings");
     }
 
     /**

@@ -188,6 +188,46 @@ class RuntimeLimitsTableTest {
   }
 
   @Test
+  void override_isNotSet_ifTheTableCannotBeReadBefore() throws Exception {
+    AtomicInteger left = new AtomicInteger();
+    LimitOverride high = override("k", 1000);
+    try (Server server = new Server(failingOnce(left), RARELY)) {
+      table.put(List.of(high)); // by another server
+      left.set(1);
+      assertThatThrownBy(() -> server.runtime.put(override("k", 500), true, false))
+          .isInstanceOf(KeepException.class);
+      assertThat(table.load().overrides()).containsExactly(high);
+      assertThatThrownBy(() -> server.runtime.put(override("k", 500), true, false))
+          .isInstanceOf(LoweredException.class);
+    }
+  }
+
+  @Test
+  void reload_fails_ifTheTableOfOverridesCannotBeRead() {
+    AtomicInteger left = new AtomicInteger();
+    try (Server server = new Server(failingOnce(left), RARELY)) {
+      left.set(1);
+      assertThat(server.runtime.read()).isFalse();
+      assertThat(server.runtime.mistakes()).singleElement().asString().contains("overrides");
+      assertThat(server.runtime.read()).isTrue();
+      assertThat(server.runtime.mistakes()).isEmpty();
+    }
+  }
+
+  @Test
+  void overrideThatIsRemoved_butCannotBeReadBack_isStillInForce() {
+    AtomicInteger left = new AtomicInteger();
+    try (Server server = new Server(failingOnce(left), RARELY)) {
+      put(override("k", 7), server.runtime);
+      left.set(2); // the read after the removal
+      assertThat(server.runtime.remove(CALLS, "k")).isTrue();
+      assertThat(server.runtime.keptFor(CALLS, "k")).isEqualTo(override("k", 7));
+      assertThat(server.runtime.read()).isTrue();
+      assertThat(server.runtime.keptFor(CALLS, "k")).isNull();
+    }
+  }
+
+  @Test
   void reload_readsTheTableOfOverrides() throws Exception {
     try (Server server = new Server(database, RARELY)) {
       table.put(List.of(override("k", 9)));

@@ -131,12 +131,16 @@ public final class OverridesRefresher implements AutoCloseable {
    * Reads the table now, on the caller's thread, for a caller that has just written to the table.
    * Blocks on the database. If the read fails, the failure is reported to the listener, like the
    * failure of any other read.
+   *
+   * @return whether the table was read
    */
-  public void refreshNow() {
+  @CanIgnoreReturnValue
+  public boolean refreshNow() {
     try {
-      refreshed();
+      return refreshed().hasRead();
     } catch (Throwable e) { // reported like the failure of a periodic refresh
       broke(e);
+      return false;
     }
   }
 
@@ -159,7 +163,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private void refresh() {
     Duration next = interval;
     try {
-      next = refreshed();
+      next = refreshed().next();
     } catch (Throwable e) { // reporting a failure can itself fail, for lack of memory or a class
       broke(e);
     } finally {
@@ -182,15 +186,14 @@ public final class OverridesRefresher implements AutoCloseable {
     }
   }
 
-  @CanIgnoreReturnValue
-  private Duration refreshed() {
+  private Afterwards refreshed() {
     try {
       long number = reads.incrementAndGet();
-      Duration next = loaded(number, table.enabledRows()).tell();
+      Afterwards read = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
         ready.set(true); // set only after the listener was notified
       }
-      return next;
+      return read;
     } catch (SQLException e) {
       return failed(e).tell();
     } catch (RuntimeException | Error e) {
@@ -215,24 +218,25 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * What remains to do after the overrides of a read were applied: notify the listener, and wait.
+   * What remains to do after a read: notify the listener, and wait.
    *
+   * @param hasRead whether the table was read
    * @param next the wait before the next read
    * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
    *     another caller of {@link #refreshNow} holds
    */
-  private record Afterwards(Duration next, Runnable told) {
+  private record Afterwards(boolean hasRead, Duration next, Runnable told) {
 
-    Duration tell() {
+    Afterwards tell() {
       OverridesRefresher.tell(told);
-      return next;
+      return this;
     }
   }
 
   private synchronized Afterwards loaded(long number, EnabledRows read) {
     failures = 0;
     if (thread.isShutdown()) {
-      return new Afterwards(interval, () -> {});
+      return new Afterwards(true, interval, () -> {});
     }
     Limits files = base.get();
     TableContent content = TableContent.of(read.rows(), files.catalogue());
@@ -242,7 +246,7 @@ public final class OverridesRefresher implements AutoCloseable {
       LOG.log(
           Level.WARNING,
           "the table of overrides has no valid row; the previous overrides stay in force");
-      return new Afterwards(next, () -> listener.empty(Instant.now(), content.bad()));
+      return new Afterwards(true, next, () -> listener.empty(Instant.now(), content.bad()));
     }
     if (number > inForce) { // otherwise the rows of a newer read are already in force
       rows = read.rows();
@@ -250,21 +254,21 @@ public final class OverridesRefresher implements AutoCloseable {
       target.replace(files.withOverrides(content.living(Instant.now())));
     }
     Limits held = target.get();
-    return new Afterwards(next, () -> listener.refreshed(Instant.now(), held, content.bad()));
+    return new Afterwards(true, next, () -> listener.refreshed(Instant.now(), held, content.bad()));
   }
 
   private synchronized Afterwards failed(SQLException failure) {
     failures++;
     Duration retryIn = backoff.afterFailures(failures);
     if (thread.isShutdown()) {
-      return new Afterwards(retryIn, () -> {});
+      return new Afterwards(false, retryIn, () -> {});
     }
     LOG.log(
         Level.WARNING,
         "could not read the table of overrides; the previous overrides stay in force; next read in {0}: {1}",
         GoDuration.format(retryIn.truncatedTo(ChronoUnit.MILLIS)),
         failure.getMessage());
-    return new Afterwards(retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
+    return new Afterwards(false, retryIn, () -> listener.failed(Instant.now(), failure, retryIn));
   }
 
   /** Calls the listener. An exception of the listener must not end the refreshes. */

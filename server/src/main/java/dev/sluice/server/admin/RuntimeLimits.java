@@ -61,7 +61,7 @@ import org.slf4j.LoggerFactory;
  *
  * A penalty is saved before its debt is charged to the bucket, and a debt is given back before its
  * penalty is replaced or removed. So after a failure between two steps, every debt in a bucket still
- * has its penalty, and the caller can repeat the change. To give a debt back never adds tokens to a
+ * has its penalty, and the caller can repeat the change. Giving a debt back never adds tokens to a
  * bucket that is not in debt, even if the debt was never charged.
  *
  * A saved entry can outlive its limit. If its limit was removed, or its id no longer has the right
@@ -83,13 +83,16 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /** The time before an override's end at which the server first warns of the end. */
   private static final Duration NOTICE = Duration.ofDays(7);
 
+  private static final String UNREAD =
+      "the table of overrides could not be read (the server's log has the cause)";
+
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
   private final CurrentLimits base;
   private final CurrentLimits inForce;
   private final Keeper keeper;
   private final BucketStore store;
-  private final Runnable refresh; // reads the overrides table, if there is one
+  private final BooleanSupplier refresh; // reads the overrides table, if there is one
   private final ScheduledExecutorService looks;
   private final Duration every;
   private final Object place = new Object(); // held during all calls of the keeper
@@ -112,7 +115,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       @Nullable CurrentLimits deployed,
       Keeper keeper,
       BucketStore store,
-      Runnable refresh,
+      BooleanSupplier refresh,
       Duration every) {
     this.base = base;
     this.deployed = deployed;
@@ -152,7 +155,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     if (System.nanoTime() - dueNanos < 0) {
       return;
     }
-    failuresInARow = look() ? 0 : failuresInARow + 1;
+    failuresInARow = look(false) ? 0 : failuresInARow + 1;
     long waitNanos =
         failuresInARow == 0
             ? every.toNanos()
@@ -164,7 +167,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /** Returns limits whose overrides and penalties are lost when the process ends. */
   public static RuntimeLimits inMemory(CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> {}, LOOK_EVERY).loaded();
+    return new RuntimeLimits(base, null, new MemoryKeeper(), store, () -> true, LOOK_EVERY)
+        .loaded();
   }
 
   /**
@@ -176,7 +180,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * @throws KeepException if the files cannot be read or written
    */
   public static RuntimeLimits inFile(Path file, CurrentLimits base, BucketStore store) {
-    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> {}, LOOK_EVERY)
+    return new RuntimeLimits(base, null, new FileKeeper(file), store, () -> true, LOOK_EVERY)
         .loaded();
   }
 
@@ -185,15 +189,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into {@code base} and calls {@link #baseChanged};
-   *     blocks
+   * @param refresh reads the table of overrides into {@code base}, calls {@link #baseChanged}, and
+   *     returns whether the table was read; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
    */
   public static RuntimeLimits inTable(
       DataSource database,
       Duration every,
-      Runnable refresh,
+      BooleanSupplier refresh,
       CurrentLimits base,
       CurrentLimits deployed,
       BucketStore store) {
@@ -236,11 +240,18 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     looks.shutdownNow();
   }
 
-  /** Polls the saved overrides and penalties; returns whether they could be read. */
-  private boolean look() {
+  /**
+   * Reads the saved overrides and penalties, if {@code always} or if they may have changed; returns
+   * whether they could be read.
+   */
+  private boolean look(boolean always) {
     try {
       synchronized (place) {
-        follow();
+        if (always) {
+          reload();
+        } else {
+          follow();
+        }
       }
       return true;
     } catch (Throwable e) { // a scheduled task that throws would never run again
@@ -258,8 +269,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @Override
   public boolean read() {
-    refresh.run();
-    return look();
+    boolean hasTable = refresh.getAsBoolean();
+    boolean hasRest = look(false);
+    if (!hasTable) {
+      List<String> all = new ArrayList<>(mistakes);
+      all.add(UNREAD + "; the previous overrides stay in force");
+      mistakes = List.copyOf(all);
+    }
+    return hasTable && hasRest;
   }
 
   /** Returns why the last read of the overrides and penalties failed; empty if it succeeded. */
@@ -282,7 +299,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   private <T> void saved(Setting<T> kind, LimitName name, String id, @Nullable T now) {
     if (deployed != null && kind.equals(Setting.OVERRIDE)) {
-      refresh.run(); // a table's overrides are a part of the base
+      var unused = refresh.getAsBoolean(); // a table's overrides are a part of the base
+      return;
+    }
+    if (look(true)) {
       return;
     }
     synchronized (this) {
@@ -293,7 +313,6 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
       kept = kind.with(all, kept);
       apply();
     }
-    var unused = look();
   }
 
   /** Reads saved overrides and penalties, and puts them in force; needs the lock {@code place}. */
@@ -438,6 +457,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         .orElse(null);
   }
 
+  /** Returns the override in force for a canonical id if it was set at run time, otherwise null. */
+  public @Nullable LimitOverride keptFor(LimitName name, String id) {
+    LimitOverride now = override(name, id);
+    return now != null && isKept(now) ? now : null;
+  }
+
   /** Whether an override was set at run time, and not deployed with the limits. */
   public boolean isKept(LimitOverride override) {
     CurrentLimits files = deployed;
@@ -472,7 +497,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *     quotas
    * @throws LoweredException if the override is lower than the one in force or has fewer quotas,
    *     and {@code mayLower} is false
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the table of overrides could not be read, or the change could not be
+   *     saved; then nothing has changed
    */
   @CanIgnoreReturnValue
   public Saved put(LimitOverride asked, boolean keepsEnd, boolean mayLower) {
@@ -481,7 +507,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Limits before;
     LimitOverride present;
     synchronized (place) {
-      refresh.run();
+      if (!refresh.getAsBoolean()) {
+        throw new KeepException(UNREAD + ", so the override was not saved", null);
+      }
       follow();
       before = inForce.get();
       present = override(name, asked.id());
@@ -533,7 +561,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return unasked == null ? List.of() : List.of(unasked);
   }
 
-  /** Removes a canonical id's override, if set at run time; false if there was none. */
+  /**
+   * Removes a canonical id's override, if set at run time; false if there was none. If the table of
+   * overrides cannot be read at once, the removed override {@linkplain #keptFor stays in force}
+   * until the next read.
+   */
   public boolean remove(LimitName name, String id) {
     return remove(Setting.OVERRIDE, name, id);
   }
@@ -557,7 +589,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @throws IllegalArgumentException if nothing limits the id, or {@code until} is not in the
    *     future
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the ban could not be saved; then it is not in force, but the debt of
+   *     the id's previous penalty can have been given back
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty ban(LimitName name, String id, Instant until, Note note) {
@@ -577,7 +610,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param time how long the ban lasts, positive
    * @throws IllegalArgumentException if nothing limits the id, or the ban's end is too far away
-   * @throws KeepException if the change could not be saved; then nothing has changed
+   * @throws KeepException if the ban could not be saved; then it is not in force, but the debt of
+   *     the id's previous penalty can have been given back
    * @throws dev.sluice.store.StoreException if the store does not answer
    */
   public Penalty banFor(LimitName name, String id, Duration time, Note note) {
@@ -617,7 +651,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     replace(penalty);
     long aheadNanos = tatNanos - look(name, id, quota).nowNanos();
     if (aheadNanos > 0) {
-      // Moves the TAT to tatNanos at most: if two servers charge the same debt, it is charged once.
+      // Moves the TAT to tatNanos at most, plus the time between look() and charge(): if two
+      // servers charge the same debt, it is charged once.
       charge(name, id, new Effect(Effect.Op.SPEND_UP_TO, aheadNanos, aheadNanos, 1));
     }
     return penalty;
@@ -721,7 +756,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
     private static final long serialVersionUID = 1;
 
-    KeepException(String message, Throwable cause) {
+    KeepException(String message, @Nullable Throwable cause) {
       super(message, cause);
     }
   }

@@ -227,10 +227,11 @@ abstract class AdminResource<T> implements HttpService {
     BooleanSupplier leftOut = limits.leftOut(setting, limit, asGiven);
     if (leftOut != null) {
       change.caller.requireLimit(limit);
-      return removed(leftOut.getAsBoolean() ? "" : null);
+      return removed(leftOut.getAsBoolean() ? "" : null, List.of());
     }
     Bucket bucket = change.bucket(limit, asGiven);
-    return removed(delete(bucket.name(), bucket.id()));
+    String before = delete(bucket.name(), bucket.id());
+    return removed(before, stillInForce(bucket.name(), bucket.id()));
   }
 
   private LimitName known(Caller caller, String limit) {
@@ -247,10 +248,17 @@ abstract class AdminResource<T> implements HttpService {
     json.put("warnings", warnings.isEmpty() ? null : warnings);
   }
 
-  private static @Nullable Done removed(@Nullable String before) {
+  /** Returns a warning if a setting that was removed is still in force. */
+  List<String> stillInForce(LimitName name, String id) {
+    return List.of();
+  }
+
+  private static @Nullable Done removed(@Nullable String before, List<String> warnings) {
     return before == null
         ? null
-        : new Done(json -> json.put("removed", true), before.isEmpty() ? "" : "before: " + before);
+        : new Done(
+            json -> json.put("removed", true).put("warnings", warnings.isEmpty() ? null : warnings),
+            before.isEmpty() ? "" : "before: " + before);
   }
 
   /** Returns the text for the audit log about a change: the new value, and the old value if any. */

@@ -114,6 +114,14 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   }
 
   @Override
+  List<String> stillInForce(LimitName name, String id) {
+    return limits.keptFor(name, id) == null
+        ? List.of()
+        : List.of(
+            "the override is removed, but stays in force until the table of overrides is read again");
+  }
+
+  @Override
   void writeFields(LimitOverride override, Json json) {
     json.raw(raw -> DecisionWriter.writeQuotas(override.quotas(), raw))
         .put("until", override.until())

@@ -225,8 +225,13 @@ class ReloadResource extends Resource {
     }
 
     private String ofStored(Limits with, long startNanos) {
+      Duration left = LONGEST.minusNanos(time.nanos() - startNanos);
+      if (left.isZero() || left.isNegative()) {
+        return "the store is slow, so no time was left to read its buckets";
+      }
       try {
-        Optional<List<String>> keys = store.someKeys(MOST_KEYS, LONGEST_STEP);
+        Duration longest = left.compareTo(LONGEST_STEP) < 0 ? left : LONGEST_STEP;
+        Optional<List<String>> keys = store.someKeys(MOST_KEYS, longest);
         if (keys.isEmpty()) {
           return "this store cannot list its buckets, so other ids were not checked";
         }

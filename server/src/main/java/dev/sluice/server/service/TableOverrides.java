@@ -61,11 +61,9 @@ final class TableOverrides {
     return over;
   }
 
-  private void refreshNow() {
+  private boolean refreshNow() {
     OverridesRefresher started = refresher;
-    if (started != null) {
-      started.refreshNow();
-    }
+    return started != null && started.refreshNow();
   }
 
   private void tellRuntime() {

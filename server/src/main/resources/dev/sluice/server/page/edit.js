@@ -73,8 +73,7 @@ export async function end(context, kind, limit, id) {
   if (!await context.confirm(`End this ${word}?`, [`The ${word} of `, idText(id), ` in ${limit} ends at once.`], 'End it')) {
     return false;
   }
-  await remove(pathOf(kind, limit, id));
-  return true;
+  return (await remove(pathOf(kind, limit, id))).json;
 }
 
 /**

@@ -89,7 +89,7 @@ final class SlowRequestsTest {
         RuntimeLimits.inTable(
             PostgresUrl.dataSource(database),
             Duration.ofMinutes(10),
-            () -> {},
+            () -> true,
             limits.derived(),
             limits,
             store);
