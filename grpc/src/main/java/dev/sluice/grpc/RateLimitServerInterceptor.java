@@ -185,8 +185,9 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
     }
 
     /**
-     * Adds the fields that are missing. The last of several interceptors puts its fields first, and
-     * knows the strictest decision.
+     * Adds the fields that are missing. The last of several interceptors puts its fields first. In
+     * headers, these are the fields of the strictest decision. In trailers, each interceptor knows
+     * only its own buckets, so a bucket of an earlier interceptor can be emptier.
      */
     private void put(Map<String, String> fields, Metadata metadata) {
       fields.forEach(

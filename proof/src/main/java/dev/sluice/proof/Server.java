@@ -350,11 +350,6 @@ public final class Server implements AutoCloseable {
     process.destroy();
   }
 
-  /** Sends SIGKILL and waits until the process has ended. */
-  public void kill() throws InterruptedException {
-    var unused = process.destroyForcibly().waitFor();
-  }
-
   /**
    * Waits until the process has ended, and returns its exit code; returns -1 if the process does
    * not end within a minute. When this method returns, the log is complete.

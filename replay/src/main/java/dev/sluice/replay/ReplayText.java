@@ -165,7 +165,7 @@ public final class ReplayText {
   private static String difference(Row row, List<Row> own, List<Row> others) {
     Row candidate = twin(row, own, others);
     if (candidate == null) {
-      return alike(row, others).isEmpty() ? "not charged" : "no equal rule";
+      return alike(row, others).isEmpty() ? "not charged" : "unclear: several such rules";
     }
     long requests = candidate.denied() - row.denied();
     long clients = candidate.deniedClients() - row.deniedClients();

@@ -557,7 +557,7 @@ final class ReplayTest {
             .against(limits(LIMITS, "rules:\n" + get))
             .run();
     assertEquals(
-        List.of("with c.yml", "the same", "no equal rule"),
+        List.of("with c.yml", "the same", "unclear: several such rules"),
         ReplayText.cells(result, "c.yml").stream()
             .filter(cells -> cells.size() == 7)
             .map(cells -> cells.get(6))

@@ -109,9 +109,11 @@ final class LimitReload implements AutoCloseable {
                   problem));
       if (meters != null) {
         meters.failed(problems.size());
-        String file = String.valueOf(overrides);
-        meters.overridesFailed(
-            (int) problems.stream().filter(problem -> problem.file().equals(file)).count());
+        if (overrides != null) {
+          String file = overrides.toString();
+          meters.overridesFailed(
+              (int) problems.stream().filter(problem -> problem.file().equals(file)).count());
+        }
       }
     }
 

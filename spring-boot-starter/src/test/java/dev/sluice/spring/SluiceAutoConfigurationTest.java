@@ -961,9 +961,30 @@ class SluiceAutoConfigurationTest {
                 Files.writeString(limits, "LoginsPerIPAddress: 1\n");
                 await()
                     .atMost(Duration.ofMinutes(1))
-                    .until(() -> gauge(registry, "ratelimits.overrides.errors") == 0);
-                assertThat(gauge(registry, "ratelimits.limit.files.errors")).isEqualTo(1);
+                    .until(
+                        () ->
+                            gauge(registry, "ratelimits.overrides.errors") == 0
+                                && gauge(registry, "ratelimits.limit.files.errors") == 1);
               }
+            });
+  }
+
+  @Test
+  void mistakeInTheLimits_leavesTheMistakesOfATableOfOverrides() throws IOException {
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 3, period: 1m}\n");
+    application
+        .withPropertyValues("sluice.files.limits=" + limits, "sluice.files.reload=10ms")
+        .withBean(MeterRegistry.class, SimpleMeterRegistry::new)
+        .run(
+            context -> {
+              MeterRegistry registry = context.getBean(MeterRegistry.class);
+              context.getBean(LimiterMetrics.class).overridesFailed(2);
+              Files.writeString(limits, "LoginsPerIPAddress: 1\n");
+              await()
+                  .atMost(Duration.ofMinutes(1))
+                  .until(() -> gauge(registry, "ratelimits.limit.files.errors") == 1);
+              assertThat(gauge(registry, "ratelimits.overrides.errors")).isEqualTo(2);
             });
   }
 

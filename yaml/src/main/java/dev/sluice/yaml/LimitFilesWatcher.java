@@ -369,7 +369,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
 
   /** Keeps a rollback in force, because the files have the same content as at the rollback. */
   private void keep(Rollback kept, Snapshot snapshot) {
-    // Does nothing if the listener was told so last.
+    // Does nothing if the listener already knows that the rollback is in force.
     if (isRestless || !snapshot.fingerprint().equals(settled)) {
       settle(snapshot.fingerprint());
       Instant at = clock.instant();

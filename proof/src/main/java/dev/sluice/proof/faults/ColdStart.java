@@ -10,10 +10,12 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.atomic.AtomicReference;
+import org.jspecify.annotations.Nullable;
 
 /**
  * A process that makes its first decisions immediately after the start. The process prints the
- * number of failed decisions and the milliseconds of the slowest decision.
+ * number of failed decisions, the milliseconds of the slowest decision, and the first exception.
  */
 public final class ColdStart {
 
@@ -30,12 +32,13 @@ public final class ColdStart {
     try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(Load.TIMEOUT).open()) {
       Limiter limiter = Limiter.of(Load.LIMITS, store);
       AtomicInteger failed = new AtomicInteger();
+      AtomicReference<@Nullable Throwable> first = new AtomicReference<>();
       AtomicLong longest = new AtomicLong();
       CountDownLatch start = new CountDownLatch(1);
       List<Thread> threads = new ArrayList<>();
       for (int i = 0; i < callers; i++) {
         String id = "first-" + i;
-        Thread thread = new Thread(() -> ask(limiter, id, start, failed, longest));
+        Thread thread = new Thread(() -> ask(limiter, id, start, failed, first, longest));
         threads.add(thread);
         thread.start();
       }
@@ -45,11 +48,17 @@ public final class ColdStart {
       }
       System.out.println(failed.get());
       System.out.println(TimeUnit.NANOSECONDS.toMillis(longest.get()));
+      System.out.println(first.get());
     }
   }
 
   private static void ask(
-      Limiter limiter, String id, CountDownLatch start, AtomicInteger failed, AtomicLong longest) {
+      Limiter limiter,
+      String id,
+      CountDownLatch start,
+      AtomicInteger failed,
+      AtomicReference<@Nullable Throwable> first,
+      AtomicLong longest) {
     try {
       start.await();
       long began = System.nanoTime();
@@ -57,8 +66,9 @@ public final class ColdStart {
         failed.incrementAndGet();
       }
       longest.accumulateAndGet(System.nanoTime() - began, Math::max);
-    } catch (Throwable e) { // also an error, as of a class that cannot be loaded
+    } catch (Throwable e) { // also an Error, such as a missing class
       failed.incrementAndGet();
+      first.compareAndSet(null, e);
     }
   }
 }

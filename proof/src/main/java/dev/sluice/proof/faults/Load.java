@@ -109,7 +109,7 @@ public final class Load {
       for (int i = 0; i < THREADS; i++) {
         Thread thread = new Thread(load::spendUntilTheEnd);
         // Without the rest of its load, the trial would prove less than it says.
-        thread.setUncaughtExceptionHandler((dead, why) -> Runtime.getRuntime().halt(1));
+        thread.setUncaughtExceptionHandler((dead, why) -> Log.die(why));
         threads.add(thread);
         thread.start();
       }

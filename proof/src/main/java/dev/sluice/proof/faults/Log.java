@@ -32,6 +32,7 @@ import java.util.concurrent.Future;
 final class Log {
 
   private static final long NANOS_PER_MILLI = 1_000_000;
+  private static final String DIED = "DIED ";
 
   private final Quota quota;
   private final List<Grant> grants = new ArrayList<>();
@@ -95,6 +96,16 @@ final class Log {
     void run() throws Exception;
   }
 
+  /** Prints the reason on a line for {@link #run}, and ends the process. */
+  static void die(Throwable why) {
+    try {
+      System.out.printf("%n%s%s%n", DIED, why.toString().replaceAll("\\R", " "));
+      System.out.flush();
+    } finally {
+      Runtime.getRuntime().halt(1); // also if memory lacks for the line
+    }
+  }
+
   static Process start(Class<?> main, String... args) throws IOException {
     List<String> command = new ArrayList<>();
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
@@ -114,7 +125,9 @@ final class Log {
       List<String> lines = out.lines().toList();
       int code = process.waitFor();
       if (code != 0) {
-        throw new IOException(main.getSimpleName() + " ended with " + code);
+        String died =
+            lines.stream().filter(line -> line.startsWith(DIED)).findFirst().orElse("no reason");
+        throw new IOException("%s ended with %s: %s".formatted(main.getSimpleName(), code, died));
       }
       return lines;
     } finally {

@@ -231,7 +231,7 @@ record PostgresFailover(
         String keys = ProcessHandle.current().pid() + "-" + i + "-";
         Thread thread = new Thread(() -> spend(store, keys, end));
         // Without the rest of its load, the trial would prove less than it says.
-        thread.setUncaughtExceptionHandler((dead, why) -> Runtime.getRuntime().halt(1));
+        thread.setUncaughtExceptionHandler((dead, why) -> Log.die(why));
         threads.add(thread);
         thread.start();
       }

@@ -506,14 +506,24 @@ enum Trial {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.newest());
         Spinning busy = new Spinning()) {
       int good = 0;
+      String failure = "";
       long longest = 0;
       for (int i = 0; i < STARTS; i++) {
         List<String> printed =
             Log.run(ColdStart.class, redis.uri().toString(), String.valueOf(callers));
-        good += printed.get(0).equals("0") ? 1 : 0;
+        if (printed.get(0).equals("0")) {
+          good++;
+        } else {
+          failure = printed.get(2);
+        }
         longest = Math.max(longest, Long.parseLong(printed.get(1)));
       }
-      BrokenPromise.unless(good == STARTS, "%s of %s starts had no failure", good, STARTS);
+      BrokenPromise.unless(
+          good == STARTS,
+          "%s of %s starts had no failure; an exception: %s",
+          good,
+          STARTS,
+          failure);
       return "%s of %s starts had no failure; the longest decision took %s ms"
           .formatted(good, STARTS, longest);
     }

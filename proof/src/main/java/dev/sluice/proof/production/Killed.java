@@ -188,9 +188,10 @@ final class Killed implements ProductionReport.Drill {
           && System.nanoTime() < patience) {
         TimeUnit.MICROSECONDS.sleep(500);
       }
-      server.kill();
     } catch (IOException | InterruptedException e) {
-      server.close();
+      // The server is killed at once.
+    } finally {
+      server.close(); // sends SIGKILL; without it, the client would ask for ever
     }
   }
 }

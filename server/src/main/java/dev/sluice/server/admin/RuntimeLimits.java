@@ -287,8 +287,9 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
 
   /** Puts changes by other servers in force; needs the lock {@code place}. */
   private void follow() {
-    // A saved override or penalty that had no effect can fit a new or changed limit.
-    if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor)) {
+    // A saved override or penalty that had no effect can fit a new or changed limit. After a failed
+    // read, only a further read shows that the mistake is gone.
+    if (keeper.hasChanged() || !base.get().catalogue().equals(loadedFor) || !mistakes.isEmpty()) {
       reload();
     }
   }

@@ -133,6 +133,19 @@ class RuntimeLimitsFileTest {
 
   /** Such a file was written, and then let neither a change nor a start pass any more. */
   @Test
+  void fileThatGoesAway_andComesBackUnchanged_leavesNoMistake() throws IOException {
+    Path away = folder.resolve("away");
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+      Files.move(file, away);
+      assertThat(runtime.read()).isFalse();
+      assertThat(runtime.mistakes()).isNotEmpty();
+      Files.move(away, file);
+      assertThat(runtime.read()).isTrue();
+      assertThat(runtime.mistakes()).isEmpty();
+    }
+  }
+
+  @Test
   void changeThatNoFileHolds_isRefused_andThoseThatFitStillPass() throws IOException {
     StringBuilder full = new StringBuilder();
     String entry =
