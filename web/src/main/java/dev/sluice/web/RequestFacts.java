@@ -194,9 +194,13 @@ public final class RequestFacts {
       return each;
     }
     List<Set<String>> exact = new ArrayList<>(List.of(Set.of()));
-    for (String header : swapped) {
+    for (int i = 0; i < swapped.size(); i++) {
+      String header = swapped.get(i);
       if (!request.headers(header).isEmpty()) {
         List.copyOf(exact).forEach(names -> exact.add(with(names, header)));
+      }
+      if (i == swapped.size() - 1) {
+        exact.removeIf(names -> names.size() == swapped.size()); // these are the readings in each
       }
       if (each.size() * (1 + exact.size()) > MOST_READINGS) {
         throw new UnusableRequestException(

@@ -544,8 +544,10 @@ public final class SqlDatabase implements Endpoint, Topology {
       logged &= last != null;
     }
 
-    /** The next round begins with the first key again, so only keys behind a failure stay. */
-    /** Starts again at the first key; {@code failure} is null if only the connection was lost. */
+    /**
+     * Lets the next round begin with the first key, so that only keys behind a failure stay; {@code
+     * failure} is null if only the connection was lost.
+     */
     void failed(@Nullable SQLException failure) {
       after = new byte[0];
       if (failure != null && !logged) {

@@ -118,7 +118,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     return limits.keptFor(name, id) == null
         ? List.of()
         : List.of(
-            "the override is removed, but stays in force until the table of overrides is read again");
+            "the override is removed, but stays in force until the table of overrides can be read and has a valid row");
   }
 
   @Override

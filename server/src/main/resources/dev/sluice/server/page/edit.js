@@ -84,7 +84,7 @@ export async function end(context, kind, limit, id) {
 async function presentOverride(limit, id) {
   let unsure = false;
   const overrideId = await look(limit, id).then((bucket) => bucket.overrideId, (trouble) => {
-    unsure = trouble.status !== 400;
+    unsure = trouble.status !== 400 && trouble.kind !== 'missing';
     return id;
   });
   try {

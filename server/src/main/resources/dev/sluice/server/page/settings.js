@@ -48,7 +48,9 @@ export function mount(root, context, query) {
   async function act(change) {
     problem.textContent = '';
     try {
-      if (await change()) {
+      const answer = await change();
+      if (answer) {
+        problem.textContent = (answer.warnings ?? []).join(' ');
         load();
       }
     } catch (trouble) {

@@ -131,7 +131,6 @@ class RuntimeLimitsFileTest {
         .hasMessageContaining("count");
   }
 
-  /** Such a file was written, and then let neither a change nor a start pass any more. */
   @Test
   void fileThatGoesAway_andComesBackUnchanged_leavesNoMistake() throws IOException {
     Path away = folder.resolve("away");
@@ -145,6 +144,7 @@ class RuntimeLimitsFileTest {
     }
   }
 
+  /** Such a file was written, and then let neither a change nor a start pass any more. */
   @Test
   void changeThatNoFileHolds_isRefused_andThoseThatFitStillPass() throws IOException {
     StringBuilder full = new StringBuilder();

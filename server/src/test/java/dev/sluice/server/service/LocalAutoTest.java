@@ -132,8 +132,11 @@ class LocalAutoTest {
         // 10 tokens, divided by 4; by 10 where --local-at-least says so
         assertThat(granted(service, LIMIT, "192.0.2.1")).isEqualTo(service == careful ? 1 : 2);
       }
-      assertThat(get(services.get(0), "/v1/stats").at("/degraded/0/rule").asText())
-          .isEqualTo("local, a share of 1/4 (servers seen: 4)");
+      await() // the server looks once a second
+          .untilAsserted(
+              () ->
+                  assertThat(get(services.get(0), "/v1/stats").at("/degraded/0/rule").asText())
+                      .isEqualTo("local, a share of 1/4 (servers seen: 4)"));
       Service late = start(store, 1, auto, Map.of(OTHER, FailureRule.localAuto(5)));
       awaitOutage(late);
       assertThat(granted(late, LIMIT, "192.0.2.1")).isZero();

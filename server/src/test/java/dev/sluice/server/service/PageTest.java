@@ -91,6 +91,23 @@ final class PageTest {
     return Service.start(config(port, ServerConfig.Control.NONE));
   }
 
+  private interface Steps<E extends Exception> {
+    void run() throws E;
+  }
+
+  /** Takes steps on the page of another server, and forgets the token that they entered. */
+  private static <E extends Exception> void onPageOf(Service other, Steps<E> steps) throws E {
+    String open = base;
+    base = "http://" + HostPort.format(other.addresses().get(0));
+    try {
+      steps.run();
+    } finally {
+      browser.ask("sessionStorage.clear(); return 1");
+      base = open;
+      open("limits");
+    }
+  }
+
   private static ServerConfig config(int port, ServerConfig.Control control) {
     return new ServerConfig(
         Configs.onPort(port),
@@ -507,37 +524,34 @@ final class PageTest {
     ServerConfig guarded = config(0, new ServerConfig.Control(tokens, null, null, null));
     try (Service other = Service.start(guarded);
         Aside.End end = Aside.end(other)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        open("limits");
-        until(() -> text("#trouble").contains("The server asks for an access token."));
-        enter("wrong");
-        until(() -> text("#trouble").contains("The server does not know this token."));
-        enter(reader);
-        until(() -> text("#trouble").isEmpty() && text(".limits").contains("LoginsPerIPAddress"));
+      onPageOf(
+          other,
+          () -> {
+            open("limits");
+            until(() -> text("#trouble").contains("The server asks for an access token."));
+            enter("wrong");
+            until(() -> text("#trouble").contains("The server does not know this token."));
+            enter(reader);
+            until(
+                () -> text("#trouble").isEmpty() && text(".limits").contains("LoginsPerIPAddress"));
 
-        openBucket("LoginsPerIPAddress", "192.0.2.50");
-        until(() -> text(".level-now").equals("10 of 10 tokens"));
-        button("Reset").click();
-        button("Reset it").click();
-        until(() -> text(".view").contains("The token viewer has no role admin"));
-        open("playground");
-        until(() -> text(".level-now").startsWith("10 "));
-        button("Send a request").click();
-        until(() -> text(".view").contains("The token viewer has no role decide"));
+            openBucket("LoginsPerIPAddress", "192.0.2.50");
+            until(() -> text(".level-now").equals("10 of 10 tokens"));
+            button("Reset").click();
+            button("Reset it").click();
+            until(() -> text(".view").contains("The token viewer has no role admin"));
+            open("playground");
+            until(() -> text(".level-now").startsWith("10 "));
+            button("Send a request").click();
+            until(() -> text(".view").contains("The token viewer has no role decide"));
 
-        enter(admin);
-        openBucket("LoginsPerIPAddress", "192.0.2.50");
-        until(() -> text(".level-now").equals("10 of 10 tokens"));
-        button("Reset").click();
-        button("Reset it").click();
-        until(() -> text(".result").contains("The bucket was reset: it is full."));
-      } finally {
-        browser.ask("sessionStorage.clear(); return 1");
-        base = open;
-        open("limits");
-      }
+            enter(admin);
+            openBucket("LoginsPerIPAddress", "192.0.2.50");
+            until(() -> text(".level-now").equals("10 of 10 tokens"));
+            button("Reset").click();
+            button("Reset it").click();
+            until(() -> text(".result").contains("The bucket was reset: it is full."));
+          });
     }
     assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
   }
@@ -567,51 +581,50 @@ final class PageTest {
             Telemetry.NONE);
     try (Service other = Service.start(watching);
         Aside.End end = Aside.end(other)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        open("limits");
-        until(() -> text(".cards").contains("● limit files loaded"));
-        assertThat(text(".cards"))
-            .contains("1 limit in force")
-            .containsPattern("[0-9:]{8} \\S+ \\([0-9a-f]{12}\\)");
+      onPageOf(
+          other,
+          () -> {
+            open("limits");
+            until(() -> text(".cards").contains("● limit files loaded"));
+            assertThat(text(".cards"))
+                .contains("1 limit in force")
+                .containsPattern("[0-9:]{8} \\S+ \\([0-9a-f]{12}\\)");
 
-        for (int i = 0; i < 5; i++) {
-          assertThat(admin("POST", "/json", DESCRIPTOR)).isEqualTo(200);
-        }
-        until(
-            () ->
-                Objects.equals(
-                    find(".limits tbody svg").getDomAttribute("aria-label"),
-                    "Last minute: 0 allowed, 0 denied, 3 shadow-denied"));
-        assertThat(text(".limits .figure.shadow")).matches("0\\.\\d+/s shadow-denied");
+            for (int i = 0; i < 5; i++) {
+              assertThat(admin("POST", "/json", DESCRIPTOR)).isEqualTo(200);
+            }
+            until(
+                () ->
+                    Objects.equals(
+                        find(".limits tbody svg").getDomAttribute("aria-label"),
+                        "Last minute: 0 allowed, 0 denied, 3 shadow-denied"));
+            assertThat(text(".limits .figure.shadow")).matches("0\\.\\d+/s shadow-denied");
 
-        String inForce = text(".cards code:nth-of-type(1)");
-        Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: soon}\n");
-        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(409);
-        until(() -> text(".cards").contains("have 1 mistake, and are not in force:"));
-        shows(".cards .mistakes", "limits.yml:1:", "soon");
-        assertThat(text(".cards")).contains(inForce).doesNotContain("● limit files");
-        shows(".limits", "2 per 1h");
-        shows("#status", "The limit files have 1 mistake: those loaded ");
+            String inForce = text(".cards code:nth-of-type(1)");
+            Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: soon}\n");
+            assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(409);
+            until(() -> text(".cards").contains("have 1 mistake, and are not in force:"));
+            shows(".cards .mistakes", "limits.yml:1:", "soon");
+            assertThat(text(".cards")).contains(inForce).doesNotContain("● limit files");
+            shows(".limits", "2 per 1h");
+            shows("#status", "The limit files have 1 mistake: those loaded ");
 
-        Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: 1h}\n");
-        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
-        until(() -> text(".cards").contains("What that changed: 1 line"));
-        assertThat(admin("POST", "/v1/admin/rollback", "")).isEqualTo(200);
-        until(() -> text(".cards").contains("▲ limit files put back by a rollback "));
-        shows(
-            ".cards", "They stay in force until changed files are applied or the server restarts.");
-        find(".cards summary").click();
-        shows(".cards .mistakes", "LoginsPerIPAddress: burst 3 → 2");
-        shows("#status", "A rollback of ", " is in force until changed limit files are applied.");
+            Files.writeString(limits, "LoginsPerIPAddress: {burst: 3, count: 2, period: 1h}\n");
+            assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+            until(() -> text(".cards").contains("What that changed: 1 line"));
+            assertThat(admin("POST", "/v1/admin/rollback", "")).isEqualTo(200);
+            until(() -> text(".cards").contains("▲ limit files put back by a rollback "));
+            shows(
+                ".cards",
+                "They stay in force until changed files are applied or the server restarts.");
+            find(".cards summary").click();
+            shows(".cards .mistakes", "LoginsPerIPAddress: burst 3 → 2");
+            shows(
+                "#status", "A rollback of ", " is in force until changed limit files are applied.");
 
-        open("rules");
-        shows(".view", "1 rule of ", "remote_address");
-      } finally {
-        base = open;
-        open("limits");
-      }
+            open("rules");
+            shows(".view", "1 rule of ", "remote_address");
+          });
     }
     assertThat(browser.console()).isEmpty();
   }
@@ -623,22 +636,19 @@ final class PageTest {
     ServerConfig saving = Configs.of(new ServerConfig.Control(null, null, file, null));
     try (Service other = Service.start(saving);
         Aside.End end = Aside.end(other)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        openBucket("ApiCallsPerKey", "unsaved");
-        until(() -> text(".result").contains("None: the default of the limit is in force."));
-        Files.move(place, folder.resolve("moved"));
-        override("200", "more");
-        until(() -> text("dialog.edit .problem").startsWith("The change could not be saved."));
-        assertThat(text("dialog.edit .problem"))
-            .contains("The log of the server has the cause under ")
-            .doesNotContain("store");
-        button("Cancel").click();
-      } finally {
-        base = open;
-        open("limits");
-      }
+      onPageOf(
+          other,
+          () -> {
+            openBucket("ApiCallsPerKey", "unsaved");
+            until(() -> text(".result").contains("None: the default of the limit is in force."));
+            Files.move(place, folder.resolve("moved"));
+            override("200", "more");
+            until(() -> text("dialog.edit .problem").startsWith("The change could not be saved."));
+            assertThat(text("dialog.edit .problem"))
+                .contains("The log of the server has the cause under ")
+                .doesNotContain("store");
+            button("Cancel").click();
+          });
     }
     assertThat(browser.console()).singleElement().asString().contains("503");
   }
@@ -656,23 +666,20 @@ final class PageTest {
             Service.start(
                 Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
         Aside.End end = Aside.end(other)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        open("playground?limit=SignUpsPerIPAddress");
-        until(() -> text(".level-now").equals("3 of 3 tokens"));
-        fill("#play-id", "192.0.2.9\t");
-        button("Send a request").click();
-        until(() -> text(".level-now").equals("2 of 3 tokens"));
-        Files.writeString(limits, stays);
-        assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
-        until(() -> text(".level-now").equals("10 of 10 tokens"));
-        assertThat(find("#play-limit").getDomProperty("value")).isEqualTo("LoginsPerIPAddress");
-        assertThat(find("#play-id").getDomProperty("value")).isNotEqualTo("192.0.2.9");
-      } finally {
-        base = open;
-        open("limits");
-      }
+      onPageOf(
+          other,
+          () -> {
+            open("playground?limit=SignUpsPerIPAddress");
+            until(() -> text(".level-now").equals("3 of 3 tokens"));
+            fill("#play-id", "192.0.2.9\t");
+            button("Send a request").click();
+            until(() -> text(".level-now").equals("2 of 3 tokens"));
+            Files.writeString(limits, stays);
+            assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+            until(() -> text(".level-now").equals("10 of 10 tokens"));
+            assertThat(find("#play-limit").getDomProperty("value")).isEqualTo("LoginsPerIPAddress");
+            assertThat(find("#play-id").getDomProperty("value")).isNotEqualTo("192.0.2.9");
+          });
     }
     assertThat(browser.console()).isEmpty();
   }
@@ -695,19 +702,16 @@ final class PageTest {
             ServerConfig.Control.NONE,
             Telemetry.NONE);
     try (Service other = Service.start(owing)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        String used =
-            "{\"domain\": \"edge\", \"hitsAddend\": 5, \"descriptors\": [{\"entries\": [{\"key\": \"used\", \"value\": \"k\"}]}]}";
-        assertThat(admin("POST", "/json", used)).isEqualTo(429);
-        openBucket("ApiCallsPerKey", "k");
-        until(() -> text(".level-now").equals("0 of 3 tokens"));
-        shows(".facts", "Debt", "2 tokens");
-      } finally {
-        base = open;
-        open("limits");
-      }
+      onPageOf(
+          other,
+          () -> {
+            String used =
+                "{\"domain\": \"edge\", \"hitsAddend\": 5, \"descriptors\": [{\"entries\": [{\"key\": \"used\", \"value\": \"k\"}]}]}";
+            assertThat(admin("POST", "/json", used)).isEqualTo(429);
+            openBucket("ApiCallsPerKey", "k");
+            until(() -> text(".level-now").equals("0 of 3 tokens"));
+            shows(".facts", "Debt", "2 tokens");
+          });
     }
     assertThat(browser.console()).isEmpty();
   }
@@ -726,18 +730,18 @@ final class PageTest {
             ServerConfig.Control.NONE,
             Telemetry.NONE);
     try (Service other = Service.start(several)) {
-      String open = base;
-      base = "http://" + HostPort.format(other.addresses().get(0));
-      try {
-        assertThat(admin("POST", "/v1/spend", SPEND)).isEqualTo(200);
-        open("limits");
-        shows(".limits", "5 per 1h and 1 per 1s", "5 and 2");
-        openBucket("LoginsPerIPAddress", "192.0.2.77");
-        shows(".facts", "Left of 5 per 1h, at this look\n4 of 5", "Left of 1 per 1s, at this look");
-      } finally {
-        base = open;
-        open("limits");
-      }
+      onPageOf(
+          other,
+          () -> {
+            assertThat(admin("POST", "/v1/spend", SPEND)).isEqualTo(200);
+            open("limits");
+            shows(".limits", "5 per 1h and 1 per 1s", "5 and 2");
+            openBucket("LoginsPerIPAddress", "192.0.2.77");
+            shows(
+                ".facts",
+                "Left of 5 per 1h, at this look\n4 of 5",
+                "Left of 1 per 1s, at this look");
+          });
     }
   }
 
