@@ -91,7 +91,7 @@ final class Debts {
   private final BiFunction<BucketStore, Charge, CompletionStage<List<Reading>>> lowering;
   private final LongSupplier skewNanos;
 
-  /** A hash instead of the key bounds the size; a collision can only withhold a forgiving. */
+  /** A hash instead of the key bounds the size; two keys have the same hash once in 2^64. */
   private record Debt(long keyHash, long offsetNanos) {}
 
   /**

@@ -33,10 +33,15 @@ import java.util.Objects;
 import java.util.OptionalLong;
 import java.util.Set;
 import java.util.function.Predicate;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** The figures of a running server, which contain no ids except for the ids denied most. */
 final class StatsResource {
+
+  /** Matches the gauge of a circuit breaker of any kind of store, such as of Redis. */
+  private static final Predicate<String> BREAKER =
+      Pattern.compile("ratelimits\\.[a-z]+\\.up").asMatchPredicate();
 
   private static final String SERIES = "series";
   private static final String SINCE = "since";
@@ -115,7 +120,7 @@ final class StatsResource {
 
   /** Returns the gauge of each circuit breaker, whatever the kind of the store. */
   static Collection<Gauge> breakers(MeterRegistry meters) {
-    return Search.in(meters).name(name -> name.matches("ratelimits\\.[a-z]+\\.up")).gauges();
+    return Search.in(meters).name(BREAKER).gauges();
   }
 
   /** Returns why the server cannot decide now. Only the log contains the store's error message. */
