@@ -109,7 +109,7 @@ final class DebtsTest {
     assertThat(tryForgive("k", 100, NOW + 2)).isFalse();
   }
 
-  /** Whoever sends quotas must not switch off the forgiving for all limits of the process. */
+  /** A caller that sends quotas must not use up the memory for the limits' own debts. */
   @Test
   void debtsOfCallersQuotas_leaveHalfOfTheRoomToTheLimitsOwn() {
     for (int i = 0; i < MOST / 2; i++) {

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.US_ASCII;
 import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 
+import com.sun.net.httpserver.HttpHandler;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
@@ -431,20 +432,25 @@ final class ActCommandTest {
     }
   }
 
+  private static HttpServer answering(HttpHandler handler) throws IOException {
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext("/", handler);
+    server.start();
+    return server;
+  }
+
   /** A part of an answer would look like a whole list of limits, or would be broken JSON. */
   @Test
   void answerAbove8MiB_isRefused_notCut() throws IOException {
     HttpServer large =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    large.createContext(
-        "/",
-        exchange -> {
-          exchange.sendResponseHeaders(200, 0);
-          try (OutputStream body = exchange.getResponseBody()) {
-            body.write("[".repeat(9 << 20).getBytes(US_ASCII));
-          }
-        });
-    large.start();
+        answering(
+            exchange -> {
+              exchange.sendResponseHeaders(200, 0);
+              try (OutputStream body = exchange.getResponseBody()) {
+                body.write("[".repeat(9 << 20).getBytes(US_ASCII));
+              }
+            });
     try {
       String url = "http://127.0.0.1:" + large.getAddress().getPort();
       Cli limits = Cli.run("limits", "--json", "--server", url);
@@ -459,17 +465,14 @@ final class ActCommandTest {
   @Test
   void serverThatIsSomethingElse_endsWithThree() throws IOException {
     HttpServer other =
-        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
-    other.createContext(
-        "/",
-        exchange -> {
-          byte[] page = "<html>".getBytes(UTF_8);
-          int status = exchange.getRequestURI().getPath().endsWith("spend") ? 200 : 404;
-          exchange.sendResponseHeaders(status, page.length);
-          exchange.getResponseBody().write(page);
-          exchange.close();
-        });
-    other.start();
+        answering(
+            exchange -> {
+              byte[] page = "<html>".getBytes(UTF_8);
+              int status = exchange.getRequestURI().getPath().endsWith("spend") ? 200 : 404;
+              exchange.sendResponseHeaders(status, page.length);
+              exchange.getResponseBody().write(page);
+              exchange.close();
+            });
     try {
       String url = "http://127.0.0.1:" + other.getAddress().getPort();
       Cli page = Cli.run("spend", "A", "b", "--server", url);

@@ -78,8 +78,7 @@ final class ClassDataArchiveTest {
     Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
     var unused = program("java/bin/java", "#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
     Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
-    ProcessBuilder making = new ProcessBuilder(launcher.toString(), "--class-data-archive");
-    making.environment().put("JAVA_HOME", folder.resolve("java").toString());
+    ProcessBuilder making = making(launcher);
     making.environment().put("SLUICE_STROE", "memory");
     making.environment().put("SLUICE_TOKEN_KEY", "secret\nof two lines");
     Process made = making.redirectErrorStream(true).start();
@@ -89,6 +88,20 @@ final class ClassDataArchiveTest {
         .content()
         .contains("JAVA_HOME=")
         .doesNotContain("SLUICE_");
+  }
+
+  /** A left-over folder would make the Debian package's scripts fail. */
+  @Test
+  void launcher_thatASignalEndsWhileItMakesTheArchive_leavesNoFiles() throws Exception {
+    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
+    var unused = program("java/bin/java", "#!/bin/sh\nkill -TERM $PPID\nexit 1\n");
+    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    ProcessBuilder making = making(launcher);
+    Process made = making.redirectErrorStream(true).start();
+    String said = new String(made.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
+
+    assertThat(made.waitFor()).as(said).isEqualTo(143);
+    assertThat(folder.resolve("archive")).isEmptyDirectory();
   }
 
   @Test
@@ -111,10 +124,14 @@ final class ClassDataArchiveTest {
     assertThat(lock).doesNotExist();
   }
 
-  private int exitCode(Path launcher) throws IOException, InterruptedException {
+  private ProcessBuilder making(Path launcher) {
     ProcessBuilder making = new ProcessBuilder(launcher.toString(), "--class-data-archive");
     making.environment().put("JAVA_HOME", folder.resolve("java").toString());
-    return making
+    return making;
+  }
+
+  private int exitCode(Path launcher) throws IOException, InterruptedException {
+    return making(launcher)
         .redirectOutput(ProcessBuilder.Redirect.DISCARD)
         .redirectError(ProcessBuilder.Redirect.DISCARD)
         .start()

@@ -653,7 +653,7 @@ final class PageTest {
     assertThat(browser.console()).singleElement().asString().contains("503");
   }
 
-  /** Whoever sends requests to an id of one limit did not ask to send them to another limit. */
+  /** Requests to an id of one limit must not go on to another limit. */
   @Test
   void limitThatVanishesFromThePlayground_takesItsIdWithIt(@TempDir Path folder)
       throws IOException {
