@@ -4,6 +4,8 @@ package dev.sluice.testkit.servers;
 import java.io.IOException;
 import java.net.InetAddress;
 import java.net.ServerSocket;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ThreadLocalRandom;
 
 /** Finds a port of the loopback interface for a server that must know its port before it starts. */
@@ -12,30 +14,53 @@ public final class FreePort {
   /** The bus port of a Redis Cluster's server is the server's port plus this number. */
   private static final int BUS_OFFSET = 10_000;
 
-  // Operating systems take the ports of outgoing connections from 32768 upwards. Below it, a port
-  // stays free while a test stops the server and starts it again.
+  // Operating systems take the ports of outgoing connections from 32768 upwards. Ports and bus
+  // ports lie below, so a port stays free while a test stops its server and starts it again.
   private static final int LOWEST = 10_000;
-  private static final int END = 32_768 - BUS_OFFSET;
-  private static final int ATTEMPTS = 100;
+  private static final int BLOCKS = 100;
+  private static final int BLOCK = 100;
+
+  /**
+   * One for each block of this process. Each listens on its block's first port, which claims it.
+   */
+  private static final List<ServerSocket> CLAIMS = new ArrayList<>();
+
+  private static int last = -1;
 
   private FreePort() {}
 
   /**
    * Finds a port on which nobody listens. The port that is 10,000 higher is free too, for the bus
-   * of a Redis Cluster. Nothing reserves the ports: two callers get the same port with a
-   * probability of 1 in 12,768.
+   * of a Redis Cluster. No other call returns the same port, in this process or in another that
+   * runs at the same time.
    *
-   * @return a port from 10,000 to 22,767
-   * @throws IllegalStateException if 100 random ports are all in use
+   * @return a port from 10,001 to 19,999
+   * @throws IllegalStateException if none is left: all processes together get 9,900
    */
-  public static int next() {
-    for (int attempt = 0; attempt < ATTEMPTS; attempt++) {
-      int port = ThreadLocalRandom.current().nextInt(LOWEST, END);
-      if (isFree(port) && isFree(port + BUS_OFFSET)) {
-        return port;
+  public static synchronized int next() {
+    while (true) {
+      if (last < 0 || last % BLOCK == BLOCK - 1) {
+        last = claimBlock();
+      }
+      last++;
+      if (isFree(last) && isFree(last + BUS_OFFSET)) {
+        return last;
       }
     }
-    throw new IllegalStateException("no free port after " + ATTEMPTS + " attempts");
+  }
+
+  private static int claimBlock() {
+    int start = ThreadLocalRandom.current().nextInt(BLOCKS);
+    for (int i = 0; i < BLOCKS; i++) {
+      int first = LOWEST + (start + i) % BLOCKS * BLOCK;
+      try {
+        CLAIMS.add(new ServerSocket(first, 1, InetAddress.getLoopbackAddress()));
+        return first;
+      } catch (IOException e) {
+        // another process has it
+      }
+    }
+    throw new IllegalStateException("all " + BLOCKS + " blocks of ports are claimed");
   }
 
   private static boolean isFree(int port) {
