@@ -125,7 +125,10 @@ final class Fleet {
     return masters.get(index % masters.size());
   }
 
-  /** Returns whether a server may have refused a multi-key call since a given moment. */
+  /**
+   * Returns whether a server may have refused a multi-key call, or a call because of another user's
+   * lock, since a given moment.
+   */
   boolean refusedSeveral(long since) {
     SimulatedServer old = oldMaster;
     return (old != null && old.refusedSeveral(since))

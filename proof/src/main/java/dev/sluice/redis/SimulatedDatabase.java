@@ -138,6 +138,11 @@ final class SimulatedDatabase {
     return locksLast;
   }
 
+  /** Returns the moment until which the database refuses all writing statements. */
+  long readOnlyUntil() {
+    return readOnlyUntil;
+  }
+
   /** Refuses all writing statements for {@code nanos}, as a read-only database does. */
   void beReadOnly(long nanos) {
     readOnlyUntil = world.now() + nanos;

@@ -152,7 +152,7 @@ final class SimulatedServer {
             refusesUntil,
             outOfMemoryUntil,
             frozenUntil,
-            own == null ? lastTrouble : own.locksLast())
+            own == null ? lastTrouble : Math.max(own.locksLast(), own.readOnlyUntil()))
         .max()
         .getAsLong();
   }
@@ -189,9 +189,13 @@ final class SimulatedServer {
     return world.now() < refusesUntil && refusesSince <= since;
   }
 
-  /** Returns whether the server may have refused a multi-key call since a given moment. */
+  /**
+   * Returns whether the server may have refused a multi-key call, or a call because of another
+   * user's lock, since a given moment.
+   */
   boolean refusedSeveral(long since) {
-    return refusesSeveralUntil > since;
+    SimulatedDatabase own = database;
+    return refusesSeveralUntil > since || (own != null && own.locksLast() > since);
   }
 
   void runOutOfMemory(long nanos) {

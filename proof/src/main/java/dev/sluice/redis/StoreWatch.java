@@ -68,10 +68,7 @@ final class StoreWatch implements BucketStore.Observer {
     boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     SimulatedServer at = at(server);
     // If a lock made a call fail, the breaker counts the call as answered, even after a time-out.
-    boolean mayBeOfLocks =
-        isDatabase()
-            && result != Result.ANSWERED
-            && (fleet.refusedSeveral(start) || fleet.master(0).database().locksLast() > start);
+    boolean mayBeOfLocks = isDatabase() && result != Result.ANSWERED && fleet.refusedSeveral(start);
     boolean counts = network.mastersSince() <= start && !mayHaveRefused && !mayBeOfLocks;
     connects.called(server, result);
     boolean refused = result == Result.FAILED && at != null && at.refusedAll(start);
