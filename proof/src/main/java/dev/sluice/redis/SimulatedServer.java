@@ -177,9 +177,14 @@ final class SimulatedServer {
   }
 
   /**
-   * Returns whether the server has refused calls for 0.1 s, and will refuse calls for 5 ms more.
+   * Returns whether the server has refused calls for 0.1 s, and will refuse calls for 5 ms more. A
+   * call that waited for another user's lock can have begun before the server refused calls.
    */
   boolean refusesCalls() {
+    SimulatedDatabase own = database;
+    if (own != null && own.locksLast() > refusesSince) {
+      return false;
+    }
     boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
     return up && refuses && world.now() - refusesSince > 100_000_000;
   }
