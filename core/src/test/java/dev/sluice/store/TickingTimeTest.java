@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import java.time.Duration;
+import java.util.List;
 import java.util.concurrent.FutureTask;
 import java.util.concurrent.locks.LockSupport;
 import org.junit.jupiter.api.Test;
@@ -29,12 +30,12 @@ class TickingTimeTest {
   void closed_clockStandsStill() {
     TimeSource.Ticking time = TimeSource.ticking(Duration.ofMillis(1));
     time.close();
-    Thread thread =
+    // The thread of this clock, and those of other tests' clocks that have not ended yet.
+    List<Thread> threads =
         Thread.getAllStackTraces().keySet().stream()
             .filter(t -> t.getName().equals("sluice-ticking-time"))
-            .findFirst()
-            .orElse(null);
-    while (thread != null && thread.isAlive()) {
+            .toList();
+    while (threads.stream().anyMatch(Thread::isAlive)) {
       LockSupport.parkNanos(100_000);
     }
     assertThat(time.nanos()).isEqualTo(time.nanos());

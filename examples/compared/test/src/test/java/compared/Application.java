@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package compared;
 
+import dev.sluice.testkit.servers.FreePort;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.InetAddress;
-import java.net.ServerSocket;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -41,10 +40,7 @@ final class Application implements AutoCloseable {
   /** Starts an application, and returns when it answers or has ended. */
   static Application start(String name, int redis, int backend) {
     try {
-      int port;
-      try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-        port = socket.getLocalPort();
-      }
+      int port = FreePort.next();
       Path log = Files.createDirectories(Path.of("target")).resolve(name + "-" + port + ".log");
       Process process =
           new ProcessBuilder(

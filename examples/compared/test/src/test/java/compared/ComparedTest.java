@@ -10,8 +10,10 @@ import java.net.InetSocketAddress;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -38,13 +40,18 @@ class ComparedTest {
     NAMES.put("gateway", "Spring Cloud Gateway");
   }
 
-  /** A slow machine may delay a request too long. Where the docs are wrong, each trial differs. */
+  /**
+   * A slow machine may delay a request too long, so an application whose column differs is tried
+   * again. Where the docs are wrong, each trial differs.
+   */
   @Test
   void table_ofTheDocs_isWhatHappens() throws Exception {
     String docs = Files.readString(DOCS);
-    String found = withTable(docs, tried());
+    Map<String, Map<String, String>> columns = tried(NAMES.keySet());
+    String found = withTable(docs, table(columns));
     for (int i = 1; i < TRIALS && !found.equals(docs); i++) {
-      found = withTable(docs, tried());
+      columns.putAll(tried(differing(docs, found)));
+      found = withTable(docs, table(columns));
     }
     if (Boolean.getBoolean("sluice.write")) {
       Files.writeString(DOCS, found);
@@ -57,20 +64,40 @@ class ComparedTest {
     return before + table + docs.substring(docs.indexOf(END));
   }
 
-  /** The table, from a trial of each application. */
-  private static String tried() throws IOException {
+  /** The applications whose columns are not the same in both pages. */
+  private static Set<String> differing(String docs, String found) {
+    Set<String> names = new LinkedHashSet<>();
+    int index = 2; // behind what is before the row, and its label
+    for (String name : NAMES.keySet()) {
+      if (!column(docs, index).equals(column(found, index))) {
+        names.add(name);
+      }
+      index++;
+    }
+    return names;
+  }
+
+  private static List<String> column(String page, int index) {
+    return page.substring(page.indexOf(BEGIN) + BEGIN.length(), page.indexOf(END))
+        .lines()
+        .map(row -> row.split("\\|", -1)[index])
+        .toList();
+  }
+
+  /** The columns, from a trial of each application. */
+  private static Map<String, Map<String, String>> tried(Set<String> names) throws IOException {
     Map<String, Map<String, String>> columns = new LinkedHashMap<>();
     HttpServer backend = backend();
     ExecutorService threads = Executors.newFixedThreadPool(NAMES.size());
     try {
       Map<String, CompletableFuture<Map<String, String>>> trials = new LinkedHashMap<>();
-      for (String name : NAMES.keySet()) {
+      for (String name : names) {
         trials.put(
             name,
             CompletableFuture.supplyAsync(
                 () -> Trial.run(name, backend.getAddress().getPort()), threads));
       }
-      for (String name : NAMES.keySet()) {
+      for (String name : names) {
         Map<String, String> column = new LinkedHashMap<>();
         column.put("lines of code and configuration", "" + lines(Path.of("..", name)));
         column.putAll(trials.get(name).join());
@@ -80,7 +107,7 @@ class ComparedTest {
       threads.shutdownNow();
       backend.stop(0);
     }
-    return table(columns);
+    return columns;
   }
 
   /** What the gateway forwards to. */

@@ -43,7 +43,7 @@ class FirstRequestsTest {
 
   private static final int REQUESTS = 200;
   private static final int STARTS = 3;
-  private static final long CONNECTING_MILLIS = 6_000;
+  private static final long CONNECTING_MILLIS = 12_000;
 
   private static LocalRedis redis;
 
@@ -174,7 +174,7 @@ class FirstRequestsTest {
   @Test
   void manyAtOnce_areDecided_whereTheBeansAreLazy() throws IOException {
     try (SlowToConnect slow = new SlowToConnect()) {
-      String store = slow.address() + "?timeout=5s&connectTimeout=60s&prefix=many-";
+      String store = slow.address() + "?timeout=10s&connectTimeout=60s&prefix=many-";
       try (ConfigurableApplicationContext application = start(true, store)) {
         assertThat(statuses(application, REQUESTS)).hasSize(REQUESTS).containsOnly(200);
       }

@@ -198,6 +198,8 @@ class WebApplicationTest {
             List.of(
                 "--server.port=0",
                 "--server.address=127.0.0.1",
+                // Reactor Netty 1.3.7 can stop reading a kept connection (its issue 4361).
+                "--server.netty.max-keep-alive-requests=1",
                 "--logging.level.root=off",
                 "--spring.main.banner-mode=off",
                 "--management.endpoints.web.exposure.include=sluice,health",

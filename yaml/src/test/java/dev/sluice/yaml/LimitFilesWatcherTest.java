@@ -623,7 +623,10 @@ class LimitFilesWatcherTest {
       assertThat(access.call(defaults, hanging, reason -> reason))
           .isEqualTo("the file system does not respond within 20 ms");
     }
+    // On a busy machine, the thread of the first call may begin only after the time-out.
+    await().atMost(Duration.ofMinutes(1)).until(() -> calls.get() > 0);
     assertThat(calls).hasValue(1);
+
     answer.countDown();
     FileAccess patient = new FileAccess(Duration.ofSeconds(30));
     await()
