@@ -158,7 +158,7 @@ final class BadDaysTest {
 
   private static BucketStore open(String url) {
     return MariaDbStore.builder(url, null)
-        .timeout(Duration.ofSeconds(3))
+        .timeout(Duration.ofSeconds(8))
         .probe(Duration.ofMillis(50))
         .denials(Duration.ZERO)
         .open();

@@ -16,7 +16,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("slow")
 final class MariaDbContractTest {
 
-  private static final Duration PATIENT = Duration.ofSeconds(10);
+  private static final Duration PATIENT = Duration.ofMinutes(1);
   private static final AtomicInteger STORES = new AtomicInteger();
   private static final DataSource SOURCE = newSource();
 

@@ -2,8 +2,10 @@
 package dev.sluice.micrometer;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.awaitility.Awaitility.await;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -24,7 +26,7 @@ class DashboardTest {
     memory.settle();
     exposed.addAll(names(memory.registry.scrape()));
     try (WatchedRedis redis = new WatchedRedis()) {
-      redis.ask();
+      await().atMost(Duration.ofMinutes(1)).until(redis::ask);
       exposed.addAll(names(redis.registry.scrape()));
     }
     Set<String> asked = new TreeSet<>();

@@ -35,7 +35,7 @@ class StoreMetricsTest {
   private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
   private final RedisStore store =
       RedisStore.builder(redis.uri())
-          .timeout(Duration.ofSeconds(4))
+          .timeout(Duration.ofSeconds(6))
           .connectTimeout(Duration.ofMinutes(1))
           .failures(2)
           .probe(Duration.ofMillis(50))

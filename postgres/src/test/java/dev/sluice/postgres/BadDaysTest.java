@@ -96,7 +96,7 @@ final class BadDaysTest {
 
   private static BucketStore open(PostgresStoreBuilder builder) {
     return builder
-        .timeout(Duration.ofSeconds(5))
+        .timeout(Duration.ofSeconds(20))
         .probe(Duration.ofMillis(50))
         .denials(Duration.ZERO)
         .open();
@@ -193,7 +193,7 @@ final class BadDaysTest {
         execute(ofStandby, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()");
         await().until(() -> isTrue(source, "SELECT count(*) = 0 FROM pg_stat_replication"));
         spendTwice(store);
-        primary.close();
+        stopPrimary();
         execute(ofStandby, "SELECT pg_promote()");
         await().ignoreExceptions().until(() -> granted(store));
         spendTwice(store);
@@ -265,10 +265,17 @@ final class BadDaysTest {
     }
   }
 
+  /** Waits longer than the library does, which gives up after five seconds and says nothing. */
+  private void stopPrimary() throws IOException {
+    primary.close();
+    Path running = folder.resolve("primary").resolve("postmaster.pid");
+    await().until(() -> !Files.exists(running));
+  }
+
   /** Copies the primary while it is stopped, and starts both. */
   private EmbeddedPostgres standby() throws IOException {
     int port = primary.getPort();
-    primary.close();
+    stopPrimary();
     Path from = folder.resolve("primary");
     Path to = folder.resolve("standby");
     LocalPostgres.copyAsStandby(from, to, "127.0.0.1", port);

@@ -83,7 +83,7 @@ final class CrashTest {
     try (BucketStore store =
         PostgresStore.builder(source)
             .durability(durability)
-            .timeout(Duration.ofSeconds(5))
+            .timeout(Duration.ofSeconds(20))
             .probe(Duration.ofMillis(100))
             .denials(Duration.ZERO)
             .open()) {

@@ -17,7 +17,7 @@ import org.junit.jupiter.api.Tag;
 @Tag("slow")
 final class PostgresContractTest {
 
-  private static final Duration PATIENT = Duration.ofSeconds(10);
+  private static final Duration PATIENT = Duration.ofMinutes(1);
   private static final AtomicInteger STORES = new AtomicInteger();
   private static final DataSource SOURCE = newSource();
 

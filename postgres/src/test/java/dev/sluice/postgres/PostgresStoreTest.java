@@ -357,7 +357,7 @@ final class PostgresStoreTest {
   @Test
   void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
     try (BucketStore store =
-            PostgresStore.builder(source).timeout(Duration.ofSeconds(6)).connections(1).open();
+            PostgresStore.builder(source).timeout(Duration.ofSeconds(12)).connections(1).open();
         Connection other = source.getConnection();
         Statement statement = other.createStatement()) {
       var unused = store.charge(List.of(spend("1:hot", 9)));

@@ -278,6 +278,14 @@ final class FaultsTest {
 
   @Test
   void scriptsFlushed_whileInUse_nobodyNotices() {
+    store.close();
+    store =
+        RedisStore.builder(redis.uri())
+            .timeout(Duration.ofMinutes(1))
+            .connectTimeout(Duration.ofMinutes(1)) // no time-out is tried here
+            .denials(Duration.ZERO)
+            .open();
+    limiter = Limiter.of(Spending.LIMITS, store);
     List<CompletableFuture<Decision>> calls = new ArrayList<>();
     for (int i = 0; i < 2_000; i++) {
       if (i % 100 == 0) {

@@ -72,7 +72,7 @@ final class FirstCallTest {
       ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
       try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
           RedisStore store =
-              RedisStore.open(URI.create(redis.uri() + "?timeout=2s&connectTimeout=30s"))) {
+              RedisStore.open(URI.create(redis.uri() + "?timeout=6s&connectTimeout=30s"))) {
         int none = failures(store); // loads what callers need themselves
         redis.freeze();
         long before = classes.getTotalLoadedClassCount();

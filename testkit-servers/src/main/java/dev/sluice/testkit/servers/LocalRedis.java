@@ -21,11 +21,12 @@ import org.jspecify.annotations.Nullable;
  * kill, freeze and restart the server. The server leaves no files behind.
  *
  * <p>Not thread-safe. Each method blocks until its effect is visible, and throws an exception if
- * the effect is not visible within half a minute.
+ * the effect is not visible within a minute and a half.
  */
 public final class LocalRedis implements AutoCloseable {
 
-  private static final Duration PATIENCE = Duration.ofSeconds(30);
+  // A Sentinel that was late by two seconds does nothing for half a minute.
+  private static final Duration PATIENCE = Duration.ofSeconds(90);
   private static final String PASSWORD = "--requirepass";
 
   private final Path binary;

@@ -10,7 +10,7 @@ import java.util.concurrent.TimeUnit;
 /** Tells a {@link BrokenOffContract} which requests the application processes. Thread-safe. */
 public final class HeldRequests {
 
-  private static final long PATIENCE_SECONDS = 10;
+  private static final long PATIENCE_SECONDS = 60;
 
   private final BlockingQueue<HeldRequest> arrived = new LinkedBlockingQueue<>();
   private final Semaphore left = new Semaphore(0);
