@@ -83,7 +83,10 @@ final class BadDaysTest {
             "others have all connections",
             BadDaysTest::takeAllConnections,
             "Too many connections",
-            BadDaysTest::closeOthers),
+            test -> {
+              test.closeOthers();
+              test.database.execute("SET GLOBAL max_connections = DEFAULT");
+            }),
         new BadDay(
             "the user has too many connections",
             test -> {
