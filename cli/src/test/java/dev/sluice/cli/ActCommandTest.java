@@ -21,6 +21,7 @@ import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
@@ -414,10 +415,7 @@ final class ActCommandTest {
 
   @Test
   void serverThatIsNotThere_endsWithThree_inPlainWords() throws IOException {
-    String nobody;
-    try (ServerSocket free = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      nobody = "http://127.0.0.1:" + free.getLocalPort();
-    }
+    String nobody = "http://127.0.0.1:" + FreePort.next();
     Cli gone = Cli.run("check", "A", "b", "--server", nobody);
     assertThat(gone.code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(gone.err())

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import com.sun.net.httpserver.HttpServer;
 import dev.sluice.server.net.HostPort;
+import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.BufferedReader;
@@ -419,10 +420,7 @@ final class CertifyCommandTest {
   @Test
   void targetThatIsNone_isTold() throws Exception {
     assertThat(Cli.run("certify", "nonsense").code()).isEqualTo(Exit.BROKEN_INPUT);
-    int free;
-    try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
-      free = socket.getLocalPort();
-    }
+    int free = FreePort.next();
     for (String scheme : List.of("redis", "grpc", "http")) {
       Cli run = Cli.run("certify", scheme + "://127.0.0.1:" + free);
       assertThat(run.code()).as(scheme + run.err()).isEqualTo(Exit.UNREACHABLE);

@@ -34,6 +34,9 @@ class DryRunOnRedisTest {
   private static final String LIMITS =
       "CallsPerId: {id: string, burst: 20, count: 20, period: 1h}\n";
 
+  /** The first calls of a JVM take long. */
+  private static final String STORE = "?prefix=shop:&timeout=10s&connectTimeout=10s";
+
   @TempDir private Path folder;
 
   private String dryRun(LocalRedis redis, String after) throws IOException {
@@ -43,7 +46,7 @@ class DryRunOnRedisTest {
                 new ServerConfig(
                     Doors.of(Http.on(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0))),
                     Sources.of(new ServerConfig.Files(limits, null, null, null)),
-                    Storage.in(StoreAccess.of(redis.uri() + "?prefix=shop:")),
+                    Storage.in(StoreAccess.of(redis.uri() + STORE)),
                     Control.NONE,
                     Telemetry.NONE));
         End end = new End(service)) {
@@ -61,7 +64,7 @@ class DryRunOnRedisTest {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
       Path limits = Files.writeString(folder.resolve("limits.yml"), LIMITS);
       try (BucketStore store =
-          StoreAccess.Stores.openForOneAct(StoreAccess.of(redis.uri() + "?prefix=shop:"))) {
+          StoreAccess.Stores.openForOneAct(StoreAccess.of(redis.uri() + STORE))) {
         Limiter limiter = Limiter.of(LimitFiles.builder().defaults(limits).build().load(), store);
         for (int i = 0; i < 300; i++) {
           assertThat(limiter.spend("CallsPerId", "id" + i, i < 3 ? 20 : i < 7 ? 15 : 1).allowed())

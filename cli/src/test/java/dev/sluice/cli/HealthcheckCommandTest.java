@@ -44,10 +44,19 @@ class HealthcheckCommandTest {
         });
     server.start();
     try {
-      return Cli.run("healthcheck", "--server", "127.0.0.1:" + server.getAddress().getPort());
+      return answered("127.0.0.1:" + server.getAddress().getPort());
     } finally {
       server.stop(0);
     }
+  }
+
+  /** Asks again if a busy machine took longer than the two seconds that the command waits. */
+  private static Cli answered(String server) {
+    Cli run = Cli.run("healthcheck", "--server", server);
+    for (int i = 0; i < 10 && run.code() == Exit.UNREACHABLE; i++) {
+      run = Cli.run("healthcheck", "--server", server);
+    }
+    return run;
   }
 
   private static InetSocketAddress any() {
@@ -112,7 +121,7 @@ class HealthcheckCommandTest {
       String address = HostPort.format(service.addresses().get(0));
 
       for (String server : List.of(address, "https://" + address)) {
-        Cli run = Cli.run("healthcheck", "--server", server);
+        Cli run = answered(server);
 
         assertThat(run.err()).isEmpty();
         assertThat(run.out())

@@ -169,7 +169,7 @@ class ReloadCommandTest {
 
   @Test
   void dryRun_afterTheEndOfAnOverride_saysThatNothingChanges() throws Exception {
-    Instant end = Instant.now().plusSeconds(2);
+    Instant end = Instant.now().plusSeconds(10); // after the reload, which warns otherwise
     apply(
         """
         limits:

@@ -82,7 +82,7 @@ class RuntimeLimitsTableTest {
         LimitOverride one = new LimitOverride(CALLS, "c" + i, i % 2 == 0 ? ONE : TWO, "", "", null);
         changes.add(CompletableFuture.runAsync(() -> put(one, runtime), callers));
       }
-      CompletableFuture.allOf(changes.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
+      CompletableFuture.allOf(changes.toArray(CompletableFuture[]::new)).get(240, TimeUnit.SECONDS);
       await()
           .atMost(Duration.ofMinutes(1))
           .until(() -> runtime.limits().get().overridesOf(CALLS).size() == 100);
@@ -114,7 +114,7 @@ class RuntimeLimitsTableTest {
   void change_isConfirmedExactlyIfItIsSaved_whicheverConnectionFails() throws Exception {
     LimitOverride before = override("k", 7);
     LimitOverride after = override("k", 9);
-    Penalty ban = new Penalty(CALLS, "k", Instant.now().plusSeconds(60), 0, "");
+    Penalty ban = new Penalty(CALLS, "k", Instant.now().plusSeconds(600), 0, "");
     AtomicInteger left = new AtomicInteger();
     PenaltiesTable penalties = new PenaltiesTable(database);
     try (Server server = new Server(failingOnce(left), RARELY)) {

@@ -245,21 +245,21 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * whether they could be read.
    */
   private boolean look(boolean always) {
-    try {
-      synchronized (place) {
+    synchronized (place) { // also for the mistakes, which must not replace a later read's
+      try {
         if (always) {
           reload();
         } else {
           follow();
         }
+        return true;
+      } catch (Throwable e) { // a scheduled task that throws would never run again
+        failedReads.incrementAndGet();
+        String why = e instanceof KeepException ? String.valueOf(e.getMessage()) : e.toString();
+        mistakes = why.lines().toList();
+        complain("overrides and penalties cannot be read; the previous ones stay in force: " + why);
+        return false;
       }
-      return true;
-    } catch (Throwable e) { // a scheduled task that throws would never run again
-      failedReads.incrementAndGet();
-      String why = e instanceof KeepException ? String.valueOf(e.getMessage()) : e.toString();
-      mistakes = why.lines().toList();
-      complain("overrides and penalties cannot be read; the previous ones stay in force: " + why);
-      return false;
     }
   }
 

@@ -62,7 +62,7 @@ class FileKeeperTest {
       for (String who : List.of("a", "b")) {
         both.add(CompletableFuture.runAsync(() -> change(file, who), threads));
       }
-      CompletableFuture.allOf(both.toArray(CompletableFuture[]::new)).get(60, TimeUnit.SECONDS);
+      CompletableFuture.allOf(both.toArray(CompletableFuture[]::new)).get(240, TimeUnit.SECONDS);
     } finally {
       threads.shutdownNow();
     }
@@ -78,7 +78,7 @@ class FileKeeperTest {
         both.add(otherProcess(file, who));
       }
       for (Process one : both) {
-        assertThat(one.waitFor(60, TimeUnit.SECONDS)).isTrue();
+        assertThat(one.waitFor(240, TimeUnit.SECONDS)).isTrue();
         assertThat(one.exitValue()).isZero();
       }
     } finally {

@@ -64,10 +64,11 @@ class RuntimeLimitsFileTest {
       List.of(set, tomorrow, later).forEach(one -> runtime.put(one, false, true));
       await()
           .untilAsserted(
-              () ->
-                  assertThat(runtime.limits().get().overridesOf(A))
-                      .containsExactlyInAnyOrder(tomorrow, later));
-      assertThat(runtime.ending()).containsExactly(tomorrow);
+              () -> {
+                assertThat(runtime.limits().get().overridesOf(A))
+                    .containsExactlyInAnyOrder(tomorrow, later);
+                assertThat(runtime.ending()).containsExactly(tomorrow); // set after the limits
+              });
     }
   }
 

@@ -449,7 +449,9 @@ final class AttacksTest {
       RawClient first = hostile(server, HOSTILE);
       assertAnswers(first);
       RawClient second = hostile(server, HOSTILE);
-      for (int i = 0; i < 20; i++) { // the first one has its answer before the server calls it idle
+      for (int i = 0;
+          i < 300;
+          i++) { // the first one has its answer before the server calls it idle
         assertAnswers(second);
       }
       RawClient third = hostile(server, HOSTILE);

@@ -239,6 +239,7 @@ final class HttpBoundsTest {
         Socket idle = connected(small.address())) {
       begin(busy);
       awaitContinue(busy);
+      await().until(() -> two.connections() == 2); // without the idle one, the third would fit
       try (Socket third = connected(small.address())) {
         begin(third);
         awaitContinue(third);

@@ -204,7 +204,7 @@ final class SlowRequestsTest {
   /** Its client was told that it may try again; a change that comes an hour later helps nobody. */
   @Test
   void changeWhoseTimeIsOver_isNotMade() throws Exception {
-    start(Duration.ofSeconds(3)); // even a busy machine begins the first change in this time
+    start(Duration.ofSeconds(8)); // even a busy machine begins the first change in this time
     List<CompletableFuture<HttpResponse<String>>> changes = new ArrayList<>();
     changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
     // The server's own first read has begun, and so has the first change.

@@ -413,14 +413,28 @@ class AdminTest {
 
   @Test
   void reload_tellsTheWarnings_ofFilesThatAreApplied() throws Exception {
-    Files.writeString(limits, LIMITS_WITH_OLD);
-    assertThat(send("POST", "/v1/admin/reload", null).body())
-        .contains("\"applied\":true", "\"mistakes\":[],\"warnings\":[]");
-    Files.writeString(limits, "ApiCallsPerKey: {burst: 10, count: 1, period: 1m}\n");
-    String warned =
-        "\"mistakes\":[],\"warnings\":[\"" + limits + ":1:1: warning: the default of Old";
-    assertThat(send("POST", "/v1/admin/reload", null).body()).contains("\"applied\":true", warned);
-    assertThat(send("GET", "/v1/limits", null).body()).contains(warned);
+    // Only on request, so that the server does not apply the files before the reload does.
+    Service own =
+        Service.start(
+            new ServerConfig(
+                Configs.onPort(0),
+                Sources.of(new ServerConfig.Files(limits, null, null, null, true)),
+                Configs.inMemory(),
+                new ServerConfig.Control(null, null, null, null),
+                Telemetry.NONE));
+    try {
+      Files.writeString(limits, LIMITS_WITH_OLD);
+      assertThat(send(own, "POST", "/v1/admin/reload", null).body())
+          .contains("\"applied\":true", "\"mistakes\":[],\"warnings\":[]");
+      Files.writeString(limits, "ApiCallsPerKey: {burst: 10, count: 1, period: 1m}\n");
+      String warned =
+          "\"mistakes\":[],\"warnings\":[\"" + limits + ":1:1: warning: the default of Old";
+      assertThat(send(own, "POST", "/v1/admin/reload", null).body())
+          .contains("\"applied\":true", warned);
+      assertThat(send(own, "GET", "/v1/limits", null).body()).contains(warned);
+    } finally {
+      close(own);
+    }
   }
 
   /** Two ids of the present format are one address in the new format. */

@@ -116,16 +116,23 @@ class FilesApartTest {
       HttpClient trusting = HttpClient.newBuilder().sslContext(Pem.client(null, Pem.NEXT)).build();
       await().atMost(WITHIN).until(() -> spend(trusting, service, CHECKOUT).statusCode() == 401);
       assertThat(spend(trusting, service, OPS).body()).contains("\"burst\":5");
-      String metrics =
-          trusting
-              .send(request(service, OPS, "/metrics").GET().build(), BodyHandlers.ofString())
-              .body();
-      assertThat(metrics)
-          .containsPattern("sluice_generation_mistakes\\{files=\"limits\"} [1-9]")
-          .contains("sluice_generation_mistakes{files=\"tokens\"} 0.0")
-          .contains("sluice_generation_mistakes{files=\"certificates\"} 0.0")
-          .contains("sluice_generation_age_seconds{files=\"tokens\",generation=\"active\"}");
+      await() // each of the three has a thread of its own, which may be the last to look
+          .atMost(WITHIN)
+          .untilAsserted(
+              () ->
+                  assertThat(metrics(trusting, service))
+                      .containsPattern("sluice_generation_mistakes\\{files=\"limits\"} [1-9]")
+                      .contains("sluice_generation_mistakes{files=\"tokens\"} 0.0")
+                      .contains("sluice_generation_mistakes{files=\"certificates\"} 0.0")
+                      .contains(
+                          "sluice_generation_age_seconds{files=\"tokens\",generation=\"active\"}"));
     }
+  }
+
+  private static String metrics(HttpClient client, Service service) throws Exception {
+    return client
+        .send(request(service, OPS, "/metrics").GET().build(), BodyHandlers.ofString())
+        .body();
   }
 
   private static X509Certificate shownBy(Service service) throws Exception {

@@ -39,6 +39,7 @@ import redis.clients.jedis.exceptions.JedisDataException;
 class OpenDoorTest {
 
   private static final InetSocketAddress ANYWHERE = new InetSocketAddress("0.0.0.0", 0);
+  private static final int PATIENCE_MILLIS = 60_000;
   private static final String BUCKET = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
 
   private final HttpClient client = HttpClient.newHttpClient();
@@ -125,8 +126,8 @@ class OpenDoorTest {
   @Test
   void redisClient_spends_andDoesNotReset() throws Exception {
     int port = service.addresses().get(1).getPort();
-    try (Jedis far = new Jedis(beyond(), port);
-        Jedis near = new Jedis("127.0.0.1", port)) {
+    try (Jedis far = new Jedis(beyond(), port, PATIENCE_MILLIS);
+        Jedis near = new Jedis("127.0.0.1", port, PATIENCE_MILLIS)) {
       assertThat(call(far, "SLUICE.SPEND", "ApiCallsPerKey", "k")).isNotNull();
       assertThatThrownBy(() -> call(far, "SLUICE.RESET", "ApiCallsPerKey", "k"))
           .isInstanceOf(JedisDataException.class)

@@ -269,8 +269,12 @@ class OtlpTest {
     assertThat(spend(null).statusCode()).isEqualTo(200);
     Objects.requireNonNull(service).close();
     service = null;
-    assertThat(receiver.spans()).hasSize(2);
-    assertThat(receiver.metric("sluice_build_info")).isPresent();
+    await() // the end waits for the answers for two seconds only
+        .untilAsserted(
+            () -> {
+              assertThat(receiver.spans()).hasSize(2);
+              assertThat(receiver.metric("sluice_build_info")).isPresent();
+            });
   }
 
   @Test

@@ -34,7 +34,7 @@ class StoreAddressTest {
         new ServerConfig(
             Configs.onPort(0),
             Sources.SAMPLE,
-            Storage.in(StoreAccess.of(redis.uri().toString())),
+            Storage.in(StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s")),
             new Control(tokens, null, null, null),
             Telemetry.NONE));
   }

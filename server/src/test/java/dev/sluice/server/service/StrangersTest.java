@@ -45,6 +45,7 @@ class StrangersTest {
 
   private static final InetSocketAddress ANY =
       new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
+  private static final int PATIENCE_MILLIS = 60_000;
   private static final Quota THREE = Quota.burst(3).refill(1, Duration.ofHours(1));
   private static final String TOKEN = Tokens.fresh();
   private static final String SPEND = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}";
@@ -95,7 +96,10 @@ class StrangersTest {
   }
 
   private Jedis redis() {
-    return new Jedis("127.0.0.1", service.addresses().get(1).getPort());
+    Jedis jedis = new Jedis("127.0.0.1", service.addresses().get(1).getPort());
+    jedis.connect();
+    jedis.getConnection().setSoTimeout(PATIENCE_MILLIS); // given to Jedis, it sends CLIENT SETINFO
+    return jedis;
   }
 
   private <T> T grpc(Class<T> stub) {
