@@ -90,7 +90,7 @@ public final class LocalBrowser implements AutoCloseable {
     ChromeDriverService service =
         new ChromeDriverService.Builder()
             .usingDriverExecutable(onPath("chromedriver").orElseThrow().toFile())
-            .usingAnyFreePort()
+            .usingPort(FreePort.next())
             .build();
     return new LocalBrowser(profile, new ChromeDriver(service, options));
   }
