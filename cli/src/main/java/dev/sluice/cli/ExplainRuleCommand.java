@@ -25,6 +25,8 @@ import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.TreeSet;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -176,17 +178,32 @@ final class ExplainRuleCommand extends ConsoleCommand {
     }
     List<RequestFacts> readings = book.readings(request.build(), ClientAddress.direct());
     boolean several = readings.size() > 1;
-    boolean methods = readings.stream().map(RequestFacts::method).distinct().count() > 1;
+    boolean methods = differ(readings, RequestFacts::method);
+    boolean paths = differ(readings, RequestFacts::pathText);
+    List<String> similar = similarHeaders(readings);
     if (several) {
+      String what =
+          methods || paths == !similar.isEmpty()
+              ? "request"
+              : paths
+                  ? "path"
+                  : (similar.size() > 1 ? "headers " : "header ") + String.join(" and ", similar);
       console.line(
           "the %s can be interpreted in %s ways: the rules for all interpretations are charged"
-              .formatted(methods ? "request" : "path", readings.size()));
+              .formatted(what, readings.size()));
     }
     int code = Exit.NO;
     for (RequestFacts reading : readings) {
       if (several) {
         String path = SafeText.printable(reading.pathText());
-        console.line("read as %s%s:".formatted(methods ? reading.method() + " " : "", path));
+        console.line(
+            "read as %s%s%s:"
+                .formatted(
+                    methods ? reading.method() + " " : "",
+                    path,
+                    similar.stream()
+                        .map(name -> shown(name, reading))
+                        .collect(Collectors.joining())));
       }
       Explanation why = book.explain(reading);
       if (tell(why, book, limits) == Exit.DONE) {
@@ -197,6 +214,30 @@ final class ExplainRuleCommand extends ConsoleCommand {
       }
     }
     return code;
+  }
+
+  private static <T> boolean differ(List<RequestFacts> readings, Function<RequestFacts, T> part) {
+    return readings.stream().map(part).distinct().count() > 1;
+  }
+
+  /**
+   * Returns the names of headers whose values differ between the interpretations, because the
+   * request also has a header with a similar name.
+   */
+  private List<String> similarHeaders(List<RequestFacts> readings) {
+    return headers.stream()
+        .map(header -> header.substring(0, header.indexOf(':')).strip().replace('_', '-'))
+        .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)))
+        .stream()
+        .filter(name -> differ(readings, reading -> reading.headers(name)))
+        .toList();
+  }
+
+  private static String shown(String header, RequestFacts reading) {
+    List<String> values = reading.headers(header);
+    return values.isEmpty()
+        ? " without " + header
+        : " with %s: %s".formatted(header, SafeText.printable(String.join(", ", values)));
   }
 
   private int tell(Explanation why, RuleBook book, Limits limits) {

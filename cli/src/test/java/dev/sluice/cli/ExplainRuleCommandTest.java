@@ -172,6 +172,36 @@ final class ExplainRuleCommandTest {
   }
 
   @Test
+  void headersOfSimilarNames_areNamedWithTheirValues() throws IOException {
+    rules =
+        write(
+            "plans.yml",
+            """
+            rules:
+              - {path: /**, headers: {X-Plan: paid}, limit: ApiCallsPerKey, id: paid}
+              - {path: /**, headers: {X-Plan: "*"}, unlimited: true}
+            """);
+    String[] both = {"GET", "/x", "--header", "X-Plan: free", "--header", "X_Plan: paid"};
+    assertThat(explain(both).out().replace(rules, "rules.yml"))
+        .isEqualTo(
+            """
+            the header X-Plan can be interpreted in 2 ways: the rules for all interpretations are charged
+            read as /x with X-Plan: free:
+            rules.yml:2: not this rule: the rule needs the header x-plan: paid
+            rules.yml:3: this rule: unlimited
+            read as /x with X-Plan: paid:
+            rules.yml:2: this rule
+              ApiCallsPerKey paid (bucket 104:paid), cost 1: burst 10, then 5 per 1m
+            """);
+    assertThat(explain("GET", "/x", "--header", "X_Plan: paid").out())
+        .startsWith("the header X-Plan can be interpreted in 2 ways: ")
+        .contains("read as /x without X-Plan:\n", "read as /x with X-Plan: paid:\n");
+    assertThat(explain("GET", "//a/b", "--header", "X_Plan: paid").out())
+        .startsWith("the request can be interpreted in 4 ways: ")
+        .contains("read as /a/b without X-Plan:\n", "read as /b with X-Plan: paid:\n");
+  }
+
+  @Test
   void descriptor_isExplainedRuleByRule() {
     Cli run = explain("--domain", "edge", "--entry", "user=alice", "--hits", "20");
     assertThat(run.out().replace(rules, "rules.yml"))

@@ -26,7 +26,9 @@ import dev.sluice.server.admin.RuntimeLimits.Saved;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.lang.reflect.Proxy;
+import java.sql.Connection;
 import java.sql.SQLException;
+import java.sql.Statement;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -215,6 +217,22 @@ class RuntimeLimitsTableTest {
   }
 
   @Test
+  void tableOfOverridesThatCannotBeRead_isAMistake_untilItCanBeReadAgain() throws Exception {
+    table.put(List.of(override("k", 7)));
+    try (Server server = new Server(database, OFTEN);
+        Connection connection = database.getConnection();
+        Statement statement = connection.createStatement()) {
+      statement.execute("ALTER TABLE rate_limit_overrides RENAME TO elsewhere");
+      assertThat(server.runtime.read()).isFalse();
+      assertThat(server.runtime.acquit(CALLS, "k")).as("reads the penalties").isNull();
+      assertThat(server.runtime.mistakes()).singleElement().asString().contains("overrides");
+
+      statement.execute("ALTER TABLE elsewhere RENAME TO rate_limit_overrides");
+      await().atMost(Duration.ofMinutes(1)).until(() -> server.runtime.mistakes().isEmpty());
+    }
+  }
+
+  @Test
   void overrideThatIsRemoved_butCannotBeReadBack_isStillInForce() {
     AtomicInteger left = new AtomicInteger();
     try (Server server = new Server(failingOnce(left), RARELY)) {
@@ -288,7 +306,12 @@ class RuntimeLimitsTableTest {
           new RefreshListener() {
             @Override
             public void refreshed(Instant at, Limits now, List<BadRow> bad) {
-              runtime.baseChanged();
+              runtime.tableRead(true);
+            }
+
+            @Override
+            public void failed(Instant at, SQLException failure, Duration retryIn) {
+              runtime.tableRead(false);
             }
           };
       OverridesTable own = new OverridesTable(source, NAMES);

@@ -4,8 +4,12 @@ package dev.sluice.micrometer;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.store.BucketStore.Observer.Result;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import java.io.IOException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.regex.Pattern;
@@ -29,13 +33,34 @@ class DashboardTest {
       await().atMost(Duration.ofMinutes(1)).until(redis::ask);
       exposed.addAll(names(redis.registry.scrape()));
     }
+    for (String kind : List.of("postgres", "mariadb")) {
+      PrometheusMeterRegistry registry = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+      new StoreMetrics(registry, kind).called("db:1", Result.ANSWERED, 1, 1, 1);
+      exposed.addAll(names(registry.scrape()));
+    }
+
+    assertThat(asked()).hasSizeGreaterThan(7);
+    assertThat(exposed).containsAll(asked());
+  }
+
+  @Test
+  void everyQueryOfRedis_asksForTheDatabasesToo() throws IOException {
+    List<String> ofRedis =
+        asked().stream().filter(name -> name.startsWith("ratelimits_redis_")).toList();
+
+    assertThat(ofRedis).isNotEmpty();
+    for (String kind : List.of("postgres", "mariadb")) {
+      assertThat(asked())
+          .containsAll(ofRedis.stream().map(name -> name.replace("redis", kind)).toList());
+    }
+  }
+
+  private static Set<String> asked() throws IOException {
     Set<String> asked = new TreeSet<>();
     for (Dashboard.Query query : Dashboard.queries("1m")) {
       asked.addAll(names(query.promql()));
     }
-
-    assertThat(asked).hasSizeGreaterThan(7);
-    assertThat(exposed).containsAll(asked);
+    return asked;
   }
 
   private static Set<String> names(String text) {

@@ -31,7 +31,7 @@ final class LimitReload implements AutoCloseable {
     this.watcher = watcher;
   }
 
-  /** Counts successful and failed loads of the files, and of the overrides among them. */
+  /** Counts successful and failed loads of the limits, and of the file of overrides among them. */
   interface Meters {
 
     void loaded(Instant at);
@@ -46,10 +46,13 @@ final class LimitReload implements AutoCloseable {
   }
 
   /**
-   * Starts to watch the files, unless the interval is zero.
+   * Starts to watch the files, unless the interval is zero. Limits in the properties, or files that
+   * are not watched, count as loaded now.
    *
+   * @param files the limit files; null if the limits are in the properties
    * @param overrides the file of overrides, which has separate metrics; null if there is no such
    *     file
+   * @param limits the limits; null if the application has its own
    */
   static LimitReload start(
       @Nullable LimitFiles files,
@@ -62,12 +65,12 @@ final class LimitReload implements AutoCloseable {
           List.of("sluice.files.reload: found %s, expected 0 to 292 years".formatted(interval)),
           "Write the interval for checking the files, such as 10s, or 0 to read them once.");
     }
-    if (files == null || limits == null) {
+    if (limits == null) {
       return new LimitReload(null);
     }
     Listener listener = new Listener(overrides, meters);
-    if (interval.isZero()) {
-      listener.countLoad(Instant.now()); // the files were read when the limits were created
+    if (files == null || interval.isZero()) {
+      listener.countLoad(Instant.now()); // the limits were read when their bean was created
       return new LimitReload(null);
     }
     return new LimitReload(files.watch(limits, interval, listener));

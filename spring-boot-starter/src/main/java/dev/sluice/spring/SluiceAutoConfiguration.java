@@ -165,7 +165,7 @@ class SluiceAutoConfiguration {
 
   /**
    * Watches the limit files. The bean is not lazy, so that the watch starts even if the application
-   * uses no other bean.
+   * uses no other bean. The limits of the application's own bean are not counted as loaded.
    */
   @Bean
   @Lazy(false)
@@ -179,7 +179,7 @@ class SluiceAutoConfiguration {
     return LimitReload.start(
         configured == null ? null : configured.files(),
         configured == null ? null : configured.overridesFile(),
-        limits.getIfAvailable(),
+        configured == null ? null : limits.getIfAvailable(),
         properties.files().reload(),
         meters.getIfAvailable());
   }

@@ -2,6 +2,7 @@
 package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.AsyncLimiter;
@@ -9,6 +10,7 @@ import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
@@ -51,6 +53,7 @@ import org.springframework.boot.test.context.runner.ReactiveWebApplicationContex
 import org.springframework.boot.test.context.runner.WebApplicationContextRunner;
 import org.springframework.boot.test.util.TestPropertyValues;
 import org.springframework.boot.web.servlet.FilterRegistrationBean;
+import org.springframework.context.ApplicationContext;
 import org.springframework.context.ApplicationContextInitializer;
 import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
@@ -479,6 +482,28 @@ class SluiceAutoConfigurationTest {
     assertThat(warned)
         .hasSize(warnings)
         .allMatch(line -> line.startsWith("SignUpsPerIPAddress has no default"));
+  }
+
+  /** Two applications in one process can share their limits. */
+  @Test
+  void applicationThatIsClosedTwice_releasesOnlyItsOwnRequirements() {
+    Limits without = Limits.builder(Catalogue.samples()).build();
+    CurrentLimits shared =
+        new CurrentLimits(
+            Limits.builder(Catalogue.samples())
+                .limit("SignUpsPerIPAddress", Quota.per(7, Duration.ofMinutes(1)))
+                .build());
+    ApplicationContextRunner annotated =
+        application.withBean(CurrentLimits.class, () -> shared).withBean(Forgetful.class);
+    annotated.run(
+        open -> {
+          assertThat(open).hasNotFailed();
+          annotated.run(closed -> closed.getBean(RateLimitedMethods.class).close());
+          assertThatThrownBy(() -> shared.replace(without))
+              .isInstanceOf(MissingDefaultException.class);
+        });
+    shared.replace(without);
+    assertThat(shared.get()).isEqualTo(without);
   }
 
   /** Which may be away, and lists two processes. */
@@ -967,6 +992,22 @@ class SluiceAutoConfigurationTest {
                                 && gauge(registry, "ratelimits.limit.files.errors") == 1);
               }
             });
+  }
+
+  @Test
+  void metrics_sayWhenLimitsInPropertiesWereLoaded_notThoseOfTheApplication() {
+    ApplicationContextRunner metered =
+        application.withBean(MeterRegistry.class, SimpleMeterRegistry::new);
+    metered
+        .withPropertyValues(LOGINS)
+        .run(context -> assertThat(limitsLoadedAt(context)).isFinite());
+    metered
+        .withUserConfiguration(OwnBeans.class)
+        .run(context -> assertThat(limitsLoadedAt(context)).isNaN());
+  }
+
+  private static double limitsLoadedAt(ApplicationContext context) {
+    return gauge(context.getBean(MeterRegistry.class), "ratelimits.limit.files.timestamp.seconds");
   }
 
   @Test

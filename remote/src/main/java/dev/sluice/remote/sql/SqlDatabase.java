@@ -293,9 +293,8 @@ public final class SqlDatabase implements Endpoint, Topology {
         full.clean(on);
         bound(on, 0);
       } catch (SQLException e) {
-        boolean isLost = dialect.fault(e).breaksConnection();
-        full.failed(isLost ? null : e);
-        if (isLost) {
+        full.failed(e);
+        if (dialect.fault(e).breaksConnection()) {
           broken.incrementAndGet();
           leave();
         } else {
@@ -541,16 +540,16 @@ public final class SqlDatabase implements Endpoint, Topology {
       after = last == null ? new byte[0] : last;
       long end = nanoTime();
       due = end + (last == null ? untilNextRound() : pauseNanos(end - start, cleaned.deleted));
-      logged &= last != null;
+      if (last == null && logged) {
+        logged = false;
+        context.log().log(Level.INFO, "{0}: full buckets are deleted again", name);
+      }
     }
 
-    /**
-     * Lets the next round begin with the first key, so that only keys behind a failure stay; {@code
-     * failure} is null if only the connection was lost.
-     */
-    void failed(@Nullable SQLException failure) {
+    /** Lets the next round begin with the first key, so that only keys behind a failure stay. */
+    void failed(SQLException failure) {
       after = new byte[0];
-      if (failure != null && !logged) {
+      if (!logged) {
         logged = true;
         context.log().log(
             Level.WARNING,

@@ -29,6 +29,8 @@ import java.util.logging.SimpleFormatter;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** How often a database is cleaned; the stores' own tests have the rest. */
 final class SqlDatabaseTest {
@@ -47,8 +49,9 @@ final class SqlDatabaseTest {
     assertThat(SqlDatabase.pauseNanos(0, 0)).isEqualTo(TimeUnit.MILLISECONDS.toNanos(50));
   }
 
-  @Test
-  void cleaning_whoseSecondStepFails_isLoggedOnce_keepsTheConnection_andBeginsAnew()
+  @ParameterizedTest
+  @ValueSource(booleans = {false, true})
+  void cleaning_whoseSecondStepFails_isLoggedOnce_beginsAnew_andIsLoggedWhenItWorks(boolean breaks)
       throws InterruptedException {
     List<String> lines = new CopyOnWriteArrayList<>();
     Logger log = Logger.getLogger("dev.sluice.odd");
@@ -57,7 +60,7 @@ final class SqlDatabaseTest {
           lines.add(new SimpleFormatter().formatMessage(line));
           return false;
         });
-    OddDialect dialect = new OddDialect();
+    OddDialect dialect = new OddDialect(breaks);
     Timing timing = new FastTiming();
     StoreContext.Settings settings =
         new StoreContext.Settings(
@@ -75,17 +78,22 @@ final class SqlDatabaseTest {
             "there",
             source(),
             dialect,
-            1,
+            2,
             new StoreContext(settings, timing, new BucketStore.Observer() {}));
     try {
       database.start();
-      for (int step = 0; step < 6; step++) {
+      String failed =
+          "there: full buckets cannot be deleted, so the table grows: canceling statement";
+      for (int step = 0; step < 7; step++) {
         assertThat(dialect.steps.poll(1, TimeUnit.MINUTES)).hasSize(step % 2);
       }
-      assertThat(opened).hasValue(1);
-      assertThat(lines)
-          .containsExactly(
-              "there: full buckets cannot be deleted, so the table grows: canceling statement");
+      assertThat(opened.get() > 2).as("a new connection after a failure").isEqualTo(breaks);
+      assertThat(lines).containsExactly(failed);
+      dialect.works = true;
+      for (int step = 7; step < 13; step++) {
+        assertThat(dialect.steps.poll(1, TimeUnit.MINUTES)).hasSize(step % 2);
+      }
+      assertThat(lines).containsExactly(failed, "there: full buckets are deleted again");
     } finally {
       database.close();
       timing.close();
@@ -123,16 +131,30 @@ final class SqlDatabaseTest {
             (self, method, arguments) -> answers.to(method.getName())));
   }
 
-  /** Its table has two steps of keys, and the second step fails. */
+  /** Its table has two steps of keys, and the second step fails until it works. */
   private static final class OddDialect implements SqlDialect {
 
     final BlockingQueue<byte[]> steps = new LinkedBlockingQueue<>();
+    volatile boolean works;
+    private final boolean breaks;
+
+    /**
+     * Makes a dialect.
+     *
+     * @param breaks whether a failure breaks the connection
+     */
+    OddDialect(boolean breaks) {
+      this.breaks = breaks;
+    }
 
     @Override
     public Cleaned clean(Connection connection, byte[] after, int most) throws SQLException {
       steps.add(after);
       if (after.length == 0) {
         return new Cleaned(SECOND_STEP, 0);
+      }
+      if (works) {
+        return new Cleaned(null, 0);
       }
       throw new SQLException("canceling statement");
     }
@@ -157,7 +179,7 @@ final class SqlDatabaseTest {
       return new SqlFault() {
         @Override
         public boolean breaksConnection() {
-          return false;
+          return breaks;
         }
 
         @Override

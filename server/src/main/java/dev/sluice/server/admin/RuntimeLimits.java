@@ -105,6 +105,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private volatile List<LimitOverride> ending = List.of();
   private volatile Instant nextEnd = Instant.MAX; // when the list `ending` must next change
   private volatile List<String> mistakes = List.of();
+  private volatile boolean unread; // whether the last read of the table of overrides failed
   private final AtomicLong failedReads = new AtomicLong();
   private volatile boolean ready;
   private int failuresInARow; // used only by the polling thread
@@ -189,7 +190,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    * the database: saved penalties are in force after the first successful read, see {@link #ready}.
    *
    * @param every how often the penalties are read; after a failure, retries start after 1 s
-   * @param refresh reads the table of overrides into {@code base}, calls {@link #baseChanged}, and
+   * @param refresh reads the table of overrides into {@code base}, calls {@link #tableRead}, and
    *     returns whether the table was read; blocks
    * @param base the deployed limits with the table's overrides
    * @param deployed the deployed limits without the table's overrides
@@ -234,6 +235,17 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     apply();
   }
 
+  /**
+   * Rebuilds the limits after a read of the table of overrides. After a failed read, the previous
+   * limits stay in force, and {@link #mistakes} contains the failure until a later read succeeds.
+   */
+  public void tableRead(boolean succeeded) {
+    unread = !succeeded;
+    if (succeeded) {
+      baseChanged();
+    }
+  }
+
   /** Stops polling the saved overrides and penalties; the current limits remain in force. */
   @Override
   public void close() {
@@ -270,19 +282,21 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   @Override
   public boolean read() {
     boolean hasTable = refresh.getAsBoolean();
-    boolean hasRest = look(false);
-    if (!hasTable) {
-      List<String> all = new ArrayList<>(mistakes);
-      all.add(UNREAD + "; the previous overrides stay in force");
-      mistakes = List.copyOf(all);
-    }
-    return hasTable && hasRest;
+    unread = !hasTable;
+    return look(false) && hasTable;
   }
 
-  /** Returns why the last read of the overrides and penalties failed; empty if it succeeded. */
+  /**
+   * Returns why the last read of the overrides, or the last read of the penalties, failed; empty if
+   * both succeeded.
+   */
   @Override
   public List<String> mistakes() {
-    return mistakes;
+    List<String> all = new ArrayList<>(mistakes);
+    if (unread) {
+      all.add(UNREAD + "; the previous overrides stay in force");
+    }
+    return List.copyOf(all);
   }
 
   /** Puts changes by other servers in force; needs the lock {@code place}. */

@@ -21,6 +21,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.function.Consumer;
 import java.util.function.ToDoubleFunction;
 import org.jspecify.annotations.Nullable;
 
@@ -66,10 +67,13 @@ final class TableOverrides {
     return started != null && started.refreshNow();
   }
 
-  private void tellRuntime() {
+  private void tableRead(boolean succeeded) {
+    if (!succeeded) {
+      failedReads.incrementAndGet();
+    }
     RuntimeLimits over = runtime;
     if (over != null) {
-      over.baseChanged();
+      over.tableRead(succeeded);
     }
   }
 
@@ -90,7 +94,7 @@ final class TableOverrides {
               files::get,
               limits,
               table.every(),
-              new Meters(metrics, this::tellRuntime, failedReads::incrementAndGet));
+              new Meters(metrics, this::tableRead));
       count(registry, "overrides_table", failedReads, AtomicLong::get);
     }
   }
@@ -109,7 +113,10 @@ final class TableOverrides {
     if (started != null) {
       started.baseChanged();
     }
-    tellRuntime();
+    RuntimeLimits over = runtime;
+    if (over != null) {
+      over.baseChanged();
+    }
   }
 
   void requireReady() {
@@ -131,25 +138,25 @@ final class TableOverrides {
   }
 
   /** Counts invalid rows, or a failed read of the table, as mistakes of the last load. */
-  private record Meters(LimiterMetrics metrics, Runnable changed, Runnable failing)
-      implements RefreshListener {
+  private record Meters(LimiterMetrics metrics, Consumer<Boolean> read) implements RefreshListener {
 
     @Override
     public void refreshed(Instant at, Limits now, List<BadRow> bad) {
-      changed.run();
+      read.accept(true);
       metrics.overridesLoaded(at);
       metrics.overridesFailed(bad.size());
     }
 
     @Override
     public void empty(Instant at, List<BadRow> bad) {
+      read.accept(true);
       metrics.overridesFailed(bad.size());
     }
 
     @Override
     public void failed(Instant at, SQLException failure, Duration retryIn) {
       OutOfMemory.report(failure);
-      failing.run();
+      read.accept(false);
       metrics.overridesFailed(1);
     }
   }

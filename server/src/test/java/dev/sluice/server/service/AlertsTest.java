@@ -51,6 +51,7 @@ class AlertsTest {
           Map.entry("up{job='database',instance='b'}", "0x60"),
           Map.entry("sluice_build_info{job='sluice',instance='a',version='1'}", "1x60"),
           Map.entry(latency("success"), "0+6000x60"),
+          Map.entry(sample("ratelimits_decisions_total", "limit='L'"), "0+6000x60"),
           Map.entry(sample("ratelimits_live_buckets"), "1000x60"),
           Map.entry(sample("ratelimits_live_buckets_max"), "2000x60"),
           Map.entry(sample("sluice_connections"), "400x60"),
@@ -100,6 +101,18 @@ class AlertsTest {
               "1x30 0x30",
               sample("ratelimits_degraded_total", "limit='L'"),
               "0x30 0+100x30"),
+          drill(
+              "a failure rule decides the only request in an hour",
+              NONE,
+              sample("ratelimits_decisions_total", "limit='L'"),
+              "0x56 1x3",
+              sample("ratelimits_degraded_total", "limit='L'"),
+              "0x56 1x3"),
+          drill(
+              "failure rules decide one request in a thousand",
+              NONE,
+              sample("ratelimits_degraded_total", "limit='L'"),
+              "0+6x60"),
           drill(
               "PostgreSQL goes away",
               "SluiceStoreDown",
