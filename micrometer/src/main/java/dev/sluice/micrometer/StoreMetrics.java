@@ -30,8 +30,9 @@ import java.util.function.Function;
  *   <li>{@code ratelimits_redis_denied_from_memory_total}, denials repeated without a call
  * </ul>
  *
- * <p>For PostgreSQL, the names contain {@code postgres} instead of {@code redis}. The value of a
- * label is a server of the store or a word of a closed set. Thread-safe; no method blocks.
+ * <p>For PostgreSQL and MariaDB, the names contain {@code postgres} or {@code mariadb} instead of
+ * {@code redis}. The value of a label is a server of the store or a word of a closed set.
+ * Thread-safe; no method blocks.
  */
 public final class StoreMetrics implements BucketStore.Observer {
 
@@ -46,7 +47,8 @@ public final class StoreMetrics implements BucketStore.Observer {
    * Binds the meters. The meters of a server appear when the server is first called.
    *
    * @param registry the registry to which the meters are added
-   * @param kind the kind of the store, {@code redis} or {@code postgres}, for the meters' names
+   * @param kind the kind of the store for the meters' names: {@code redis}, {@code postgres} or
+   *     {@code mariadb}
    */
   public StoreMetrics(MeterRegistry registry, String kind) {
     this.registry = registry;
