@@ -252,7 +252,11 @@ public final class Quota {
    * @return the smallest burst; {@link Long#MAX_VALUE} for an empty list
    */
   public static long leastBurst(List<Quota> quotas) {
-    return quotas.stream().mapToLong(Quota::burst).min().orElse(Long.MAX_VALUE);
+    long least = Long.MAX_VALUE;
+    for (Quota quota : quotas) {
+      least = Math.min(least, quota.burst);
+    }
+    return least;
   }
 
   @Override

@@ -536,6 +536,11 @@ final class DescriptorCharges {
       return one > Long.MAX_VALUE - other ? Long.MAX_VALUE : one + other;
     }
 
+    /** Whether this charge has no bucket and denies every request. */
+    boolean isClosed() {
+      return transaction == null;
+    }
+
     /** Whether this charge can never pass, however long the client waits. */
     boolean neverFits() {
       return transaction == null || (cost > burst(transaction) && !reserves());

@@ -65,12 +65,12 @@ final class EnvoyAnswers {
     this.found = found;
     this.refunds = refunds;
     for (DescriptorCharge charge : enforced) {
-      if (charge.asked() == null) {
+      if (charge.isClosed()) {
         charges.add(charge); // charges that can never pass come first
       }
     }
     for (DescriptorCharge charge : enforced) {
-      if (charge.asked() != null) {
+      if (!charge.isClosed()) {
         charges.add(charge);
       }
     }

@@ -362,7 +362,11 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
     /** Spends the costs, and stores the receipt of each request that is settled later. */
     private CompletionStage<Decision> spend(
         List<DescriptorCharge> charges, List<Transaction> transactions) {
-      if (charges.stream().allMatch(charge -> charge.call() == null || charge.settles())) {
+      boolean reserves = false;
+      for (DescriptorCharge charge : charges) {
+        reserves |= charge.call() != null && !charge.settles();
+      }
+      if (!reserves) {
         return async.spend(transactions);
       }
       CompletionStage<Reservation> reserved = async.reserve(transactions);
