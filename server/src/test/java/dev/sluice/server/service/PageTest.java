@@ -113,7 +113,7 @@ final class PageTest {
         Configs.onPort(port),
         Sources.SAMPLE,
         new Storage(
-            StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s"),
+            StoreAccess.of(redis.uri() + "?timeout=10s&connectTimeout=10s&failures=2"),
             null,
             TokenKey.random(),
             FailureRule.fail(),
