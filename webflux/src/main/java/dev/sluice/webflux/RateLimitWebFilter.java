@@ -11,7 +11,6 @@ import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.WebRequest;
-import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.List;
@@ -22,7 +21,6 @@ import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicInteger;
-import java.util.stream.Stream;
 import org.springframework.core.Ordered;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.server.reactive.ServerHttpResponse;
@@ -65,7 +63,6 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   private static final String ADMISSIONS = "dev.sluice.webflux.admissions";
 
-  private static final int MOST_CAUSES = 20;
   private static final AtomicInteger INSTANCES = new AtomicInteger();
 
   private final RequestLimiter limiter;
@@ -188,7 +185,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
     response.beforeCommit(() -> answer(admission.settleAsync(status(response))));
     return chain
         .filter(exchange)
-        .doOnError(RateLimitWebFilter::isOfTheConnection, failure -> admission.leaveSpent())
+        .doOnError(RateLimitWebFilter::isResultUnknown, failure -> admission.leaveSpent())
         .doOnCancel(admission::leaveSpent);
   }
 
@@ -233,7 +230,7 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
         .doOnError(
             failure -> {
               hasFailed.set(true);
-              if (isOfTheConnection(failure)) {
+              if (isResultUnknown(failure)) {
                 admission.leaveSpent();
               } else if (response.isCommitted()) {
                 end(admission, response);
@@ -247,14 +244,13 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
   }
 
   /**
-   * Whether a failure is, or can be, a failure of the connection. After a connection failure, the
-   * status 500 is not from the application.
+   * Whether the result of the application's work is unknown, because the client has disconnected or
+   * the exchange has timed out. After such a failure, the status is not from the application. A
+   * failed connection to another server is the application's failure, so its status counts.
    */
-  private static boolean isOfTheConnection(Throwable failure) {
-    return DisconnectedClientHelper.isClientDisconnectedException(failure)
-        || Stream.iterate(failure, cause -> cause != null, Throwable::getCause)
-            .limit(MOST_CAUSES)
-            .anyMatch(cause -> cause instanceof IOException || cause instanceof TimeoutException);
+  private static boolean isResultUnknown(Throwable failure) {
+    return failure instanceof TimeoutException
+        || DisconnectedClientHelper.isClientDisconnectedException(failure);
   }
 
   private static int status(ServerHttpResponse response) {

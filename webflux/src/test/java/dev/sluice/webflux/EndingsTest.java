@@ -8,6 +8,9 @@ import dev.sluice.testkit.web.EndingContract;
 import dev.sluice.testkit.web.FilterProtocol;
 import dev.sluice.testkit.web.FilterSetup;
 import dev.sluice.testkit.web.FilteredSite;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.TimeoutException;
@@ -17,11 +20,14 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 import org.springframework.core.ParameterizedTypeReference;
+import org.springframework.http.HttpHeaders;
+import org.springframework.http.HttpMethod;
 import org.springframework.http.HttpStatus;
 import org.springframework.http.HttpStatusCode;
 import org.springframework.http.MediaType;
 import org.springframework.http.codec.ServerSentEvent;
 import org.springframework.util.MultiValueMap;
+import org.springframework.web.reactive.function.client.WebClientRequestException;
 import org.springframework.web.reactive.function.server.RouterFunctions;
 import org.springframework.web.reactive.function.server.ServerRequest;
 import org.springframework.web.reactive.function.server.ServerResponse;
@@ -93,6 +99,17 @@ class EndingsTest extends EndingContract {
                   String.class);
       case "status-exception" ->
           Mono.error(new ResponseStatusException(HttpStatusCode.valueOf(status)));
+      case "upstream-away" ->
+          Mono.error(new UncheckedIOException(new ConnectException("Connection refused")));
+      case "upstream-reset" ->
+          Mono.error(
+              new WebClientRequestException(
+                  new IOException("Connection reset by peer"),
+                  HttpMethod.GET,
+                  URI.create("/users"),
+                  new HttpHeaders()));
+      case "upstream-time-out" ->
+          Mono.error(new IllegalStateException(new TimeoutException("no connection in the pool")));
       default -> Mono.error(new IllegalStateException("crashed, as the test wants"));
     };
   }
@@ -104,6 +121,10 @@ class EndingsTest extends EndingContract {
     "/end?how=status-exception&status=503 , 503, false, true,  true",
     // The handler's own time-out is its own affair: the filter sees a status.
     "/end?how=time-out-handled&status=503 , 503, false, true,  true",
+    // The client is still connected, and receives the application's 500.
+    "/end?how=upstream-away               , 500, false, true,  true",
+    "/end?how=upstream-reset              , 500, false, true,  true",
+    "/end?how=upstream-time-out           , 500, false, true,  true",
   })
   void endingOfExchanges_isCountedByItsStatus(
       String path, int status, boolean of401, boolean of500, boolean allButSuccess)

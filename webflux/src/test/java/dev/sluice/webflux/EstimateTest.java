@@ -19,6 +19,8 @@ import dev.sluice.web.HeaderProfile;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.io.InputStream;
+import java.io.UncheckedIOException;
+import java.net.ConnectException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -81,6 +83,7 @@ class EstimateTest {
         switch (request.queryParam("how").orElseThrow()) {
           case "endless" -> Flux.<String>generate(sink -> sink.next("token "));
           case "fail" -> throw new IllegalStateException("as the test wants");
+          case "away" -> throw new UncheckedIOException(new ConnectException("as the test wants"));
           default -> Flux.just("token ", "token ");
         };
     return ServerResponse.ok().body(tokens.doFinally(end -> report.run()), String.class);
@@ -98,7 +101,13 @@ class EstimateTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"how=stream&cost=4, 26", "how=stream&cost=25, 5", "how=stream, 20", "how=fail, 30"})
+  @CsvSource({
+    "how=stream&cost=4, 26",
+    "how=stream&cost=25, 5",
+    "how=stream, 20",
+    "how=fail, 30",
+    "how=away, 30"
+  })
   void trueCost_isChargedAtTheEndOfTheStream(String query, long left) throws Exception {
     var unused = client.send(ask(query), BodyHandlers.ofString());
 
