@@ -73,6 +73,9 @@ public final class OverridesRefresher implements AutoCloseable {
   /** The serial number of the read that produced {@link #rows}. */
   private long inForce;
 
+  /** The serial number of the last read that succeeded. */
+  private long succeeded;
+
   private int failures;
 
   private OverridesRefresher(
@@ -132,7 +135,7 @@ public final class OverridesRefresher implements AutoCloseable {
    * Blocks on the database. If the read fails, the failure is reported to the listener, like the
    * failure of any other read.
    *
-   * @return whether the table was read
+   * @return whether this read, or a read that began later, has read the table
    */
   @CanIgnoreReturnValue
   public boolean refreshNow() {
@@ -187,18 +190,18 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   private Afterwards refreshed() {
+    long number = reads.incrementAndGet();
     try {
-      long number = reads.incrementAndGet();
       Afterwards read = loaded(number, table.enabledRows()).tell();
       if (!thread.isShutdown()) {
         ready.set(true); // set only after the listener was notified
       }
       return read;
     } catch (SQLException e) {
-      return failed(e).tell();
+      return failed(number, e).tell();
     } catch (RuntimeException | Error e) {
       // A driver's bug or a table that is too large for the heap must not end the refreshes.
-      return failed(new SQLException(e)).tell();
+      return failed(number, new SQLException(e)).tell();
     }
   }
 
@@ -220,7 +223,7 @@ public final class OverridesRefresher implements AutoCloseable {
   /**
    * What remains to do after a read: notify the listener, and wait.
    *
-   * @param hasRead whether the table was read
+   * @param hasRead whether this read, or a read that began later, has read the table
    * @param next the wait before the next read
    * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
    *     another caller of {@link #refreshNow} holds
@@ -235,6 +238,7 @@ public final class OverridesRefresher implements AutoCloseable {
 
   private synchronized Afterwards loaded(long number, EnabledRows read) {
     failures = 0;
+    succeeded = Math.max(succeeded, number);
     if (thread.isShutdown()) {
       return new Afterwards(true, interval, () -> {});
     }
@@ -257,7 +261,10 @@ public final class OverridesRefresher implements AutoCloseable {
     return new Afterwards(true, next, () -> listener.refreshed(Instant.now(), held, content.bad()));
   }
 
-  private synchronized Afterwards failed(SQLException failure) {
+  private synchronized Afterwards failed(long number, SQLException failure) {
+    if (number < succeeded) { // what a read that began later has told is still true
+      return new Afterwards(true, backoff.jittered(interval), () -> {});
+    }
     failures++;
     Duration retryIn = backoff.afterFailures(failures);
     if (thread.isShutdown()) {

@@ -349,6 +349,27 @@ class OverridesRefresherTest {
     assertThat(burst("1")).isEqualTo(31);
   }
 
+  /** For example, a read that hangs until its time-out. */
+  @Test
+  void aReadThatFails_afterALaterReadSucceeded_isNotTold() throws Exception {
+    put("1", 30);
+    CountDownLatch hasBegun = new CountDownLatch(1);
+    CountDownLatch isOvertaken = new CountDownLatch(1);
+    DataSource failing =
+        slowToEnd(
+            () -> {
+              hasBegun.countDown();
+              isOvertaken.await();
+              throw new SQLException("timed out");
+            });
+    start(new OverridesTable(failing, AcmeLimits.bundled().catalogue()));
+    hasBegun.await();
+    assertThat(refresher.refreshNow()).isTrue();
+    isOvertaken.countDown();
+    await().until(() -> recorder.refreshes >= 2); // the next read, after the one that failed
+    assertThat(recorder.failures).isEmpty();
+  }
+
   /** Something that others do in between. */
   private interface Event {
     void happens() throws Exception;

@@ -281,8 +281,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    */
   @Override
   public boolean read() {
-    boolean hasTable = refresh.getAsBoolean();
-    unread = !hasTable;
+    boolean hasTable = refresh.getAsBoolean(); // also calls tableRead
     return look(false) && hasTable;
   }
 

@@ -64,7 +64,11 @@ final class TableOverrides {
 
   private boolean refreshNow() {
     OverridesRefresher started = refresher;
-    return started != null && started.refreshNow();
+    if (started == null) {
+      tableRead(false);
+      return false;
+    }
+    return started.refreshNow();
   }
 
   private void tableRead(boolean succeeded) {

@@ -58,6 +58,17 @@ final class EnvoyExampleTest {
             limits().configured().stream().map(LimitName::name).toList());
   }
 
+  /** Envoy chooses the limits by the path, so another spelling of the path must not avoid them. */
+  @Test
+  void configuration_normalizesThePath() throws IOException {
+    assertThat(Files.readAllLines(EXAMPLE.resolve("envoy.yaml")).stream().map(String::strip))
+        .contains(
+            "normalize_path: true",
+            "merge_slashes: true",
+            "path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT",
+            "ignore_path_parameters_in_path_matching: true");
+  }
+
   /**
    * The bytes and headers of Envoy's filter: a message in one frame, to a host named as its
    * cluster. Its deadline is a minute, since a busy machine does not answer within Envoy's 100 ms.

@@ -64,11 +64,14 @@ final class FrontEnd {
     return Answer.yes("failed; " + left + " more failure(s) allowed at once");
   }
 
-  /** Counts an issued certificate for its domains and for its set of names. */
-  void issued(long account, List<Identifier> identifiers) {
+  /**
+   * Counts an issued certificate for its domains and for its set of names. A renewal counts only
+   * for its set of names.
+   */
+  void issued(long account, List<Identifier> identifiers, boolean isRenewal) {
     // The batch is spend-only, since the certificate exists: a bucket with too few tokens is not
     // charged.
-    var unused = limiter.spend(acme.certificateIssued(account, identifiers, false));
+    var unused = limiter.spend(acme.certificateIssued(account, identifiers, isRenewal));
   }
 
   /** Ends the pause of an identifier after the client has repaired its setup. */

@@ -139,10 +139,10 @@ public final class Tour {
     show("failure", ca.authorizationFailed(600, forgotten));
   }
 
-  private Answer orderAndIssue(long account, List<Identifier> names, boolean isRenewal) {
+  Answer orderAndIssue(long account, List<Identifier> names, boolean isRenewal) {
     Answer order = ca.newOrder(account, names, isRenewal);
     if (order.allowed()) {
-      ca.issued(account, names);
+      ca.issued(account, names, isRenewal);
     }
     return order;
   }
