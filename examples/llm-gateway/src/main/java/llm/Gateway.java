@@ -6,6 +6,7 @@ import dev.sluice.Reservation.Estimate;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import dev.sluice.webflux.RateLimitWebFilter;
+import java.util.Map;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.springframework.beans.factory.annotation.Value;
@@ -46,7 +47,10 @@ public class Gateway {
   }
 
   @PostMapping(path = "/v1/chat/completions", produces = MediaType.TEXT_EVENT_STREAM_VALUE)
-  public Flux<String> chat(@RequestBody String question, ServerWebExchange exchange) {
+  public Flux<String> chat(@RequestBody Map<String, Object> question, ServerWebExchange exchange) {
+    RateLimitWebFilter.cost(exchange, 4_096); // until the model reports usage
+    question.put("stream", true);
+    question.put("stream_options", Map.of("include_usage", true));
     return model
         .post()
         .uri("/v1/chat/completions")
