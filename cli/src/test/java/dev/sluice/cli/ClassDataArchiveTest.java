@@ -7,7 +7,10 @@ import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.nio.file.attribute.FileTime;
 import java.nio.file.attribute.PosixFilePermissions;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -120,6 +123,23 @@ final class ClassDataArchiveTest {
     assertThat(ended.waitFor()).isZero();
     Files.writeString(lock.resolve("pid"), ended.pid() + "\n");
     assertThat(exitCode(launcher)).as("the other process is gone").isEqualTo(3);
+    assertThat(folder.resolve("java/bin/java.started")).exists();
+    assertThat(lock).doesNotExist();
+  }
+
+  /** As after a reboot, when another process can have the number of a process that was killed. */
+  @Test
+  void launcher_thatFindsALockOfManyHours_makesTheArchive() throws Exception {
+    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
+    var unused = program("java/bin/java", "#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
+    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path lock = folder.resolve("archive/sluice-17.0.9.jsa.making");
+    Files.createDirectories(lock);
+    Path pid = lock.resolve("pid");
+    Files.writeString(pid, ProcessHandle.current().pid() + "\n");
+    Files.setLastModifiedTime(pid, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
+
+    assertThat(exitCode(launcher)).isEqualTo(3);
     assertThat(folder.resolve("java/bin/java.started")).exists();
     assertThat(lock).doesNotExist();
   }

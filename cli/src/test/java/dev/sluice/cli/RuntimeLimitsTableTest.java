@@ -310,6 +310,11 @@ class RuntimeLimitsTableTest {
             }
 
             @Override
+            public void empty(Instant at, List<BadRow> bad) {
+              runtime.tableRead(true);
+            }
+
+            @Override
             public void failed(Instant at, SQLException failure, Duration retryIn) {
               runtime.tableRead(false);
             }
