@@ -111,6 +111,12 @@ final class LogReaderTest {
             List.of("203.0.113.7", "/x?y=1", "200", "a.example"),
             "2026-11-26T00:00:03Z"),
         new Example(
+            "cloudfront",
+            "#Fields: date time c-ip cs-method cs(Host) cs-uri-stem sc-status x-host-header\n"
+                + "2026-11-26\t00:00:03\t203.0.113.7\tGET\td1.cloudfront.net\t/x\t200\ta.example",
+            List.of("203.0.113.7", "/x", "200", "a.example"),
+            "2026-11-26T00:00:03Z"),
+        new Example(
             "waf",
             "{\"timestamp\":1764111603123,\"action\":\"ALLOW\",\"httpRequest\":{\"clientIp\":"
                 + "\"203.0.113.7\",\"headers\":[{\"name\":\"Host\",\"value\":\"a.example\"}],\"uri\":\"/x\","
