@@ -285,7 +285,7 @@ abstract class LogFormat {
 
   /** Returns the earliest valid time of a request. The times of a trace can start at 0. */
   long earliestNanos() {
-    return Long.MIN_VALUE;
+    return 0;
   }
 
   private long time(LogEntry entry) {

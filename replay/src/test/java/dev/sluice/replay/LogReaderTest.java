@@ -317,7 +317,11 @@ final class LogReaderTest {
         "{\"ts\":1,",
         "{}",
         "[]",
-        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}}}}}"
+        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}}}}}",
+        "{\"time\":\"1969-12-31T23:59:59Z\"}",
+        "{\"time\":\"1900-01-01T00:00:00Z\"}",
+        "{\"time\":17641116030}",
+        "{\"time\":17641116030000}"
       })
   void brokenLine_isCounted_andTheOthersAreRead(String broken) throws IOException {
     for (String format :
