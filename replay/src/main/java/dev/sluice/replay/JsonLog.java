@@ -165,7 +165,9 @@ final class JsonLog extends LogFormat {
       }
       String key = before + parser.currentName().toLowerCase(Locale.ROOT);
       token = parser.nextToken();
-      if (token == JsonToken.START_OBJECT && depth < DEEPEST) {
+      if (token == JsonToken.START_OBJECT && depth >= DEEPEST) {
+        parser.skipChildren();
+      } else if (token == JsonToken.START_OBJECT) {
         if (!readObject(parser, key + ".", depth + 1, entry)) {
           return false;
         }

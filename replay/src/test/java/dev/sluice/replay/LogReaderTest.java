@@ -337,6 +337,19 @@ final class LogReaderTest {
   }
 
   @Test
+  void deeplyNestedObjects_areLeftOut() throws IOException {
+    String deep = "{\"a\":".repeat(10) + "1" + "}".repeat(10);
+    LogReader reader =
+        reader("json", "{\"time\":1764111603,\"a\":" + deep + ",\"client\":\"203.0.113.7\"}");
+    LogRequest request = new LogRequest(reader.format(), null);
+    LogEntry entry = reader.next();
+    assertNotNull(entry);
+    request.show(entry);
+    assertEquals("203.0.113.7", request.peer());
+    assertEquals(0, reader.found().unread());
+  }
+
+  @Test
   void statusWhereTheTimeBelongs_isNotATime() throws IOException {
     LogReader reader = reader("combined", COMBINED.replace("- alice ", ""));
     assertNull(reader.next());
