@@ -70,6 +70,8 @@ final class JsonLog extends LogFormat {
   private static final List<String> HEADERS = List.of("request.headers.", "httprequest.headers.");
   private static final String HEADER = "header:";
   private static final String FIELD = "field:";
+  // Caddy and AWS WAF log this text instead of a header's value.
+  private static final String REDACTED = "REDACTED";
   private static final int DEEPEST = 8;
   private static final int MOST_BYTES = 1 << 23; // the maximum for a line and its copied values
 
@@ -229,7 +231,7 @@ final class JsonLog extends LogFormat {
     if (entry.length() > MOST_BYTES) {
       throw new IOException("the values of the headers are too long");
     }
-    if (header != null) {
+    if (header != null && !value.equals(REDACTED)) {
       if (entry.hasValue(header)) {
         entry.append(header, LogRequest.NEXT_VALUE + value);
       } else {

@@ -716,6 +716,23 @@ final class ReplayTest {
   }
 
   @Test
+  void redactedHeader_isAMissingHeader() throws IOException {
+    String caddy =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"203.0.113.%s\",\"method\":\"GET\",\"uri\":\"/\","
+            + "\"headers\":{\"Authorization\":[\"REDACTED\"]}}}\n";
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"203.0.113.%s\",\"uri\":\"/\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"authorization\",\"value\":\"REDACTED\"}]}}\n";
+    for (String line : List.of(caddy, waf)) {
+      Replay replay =
+          Replay.of(limits(LIMITS, ""), sources(line.formatted(1) + line.formatted(2)))
+              .counts(List.of("PerKey={header:authorization}"));
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.endsWith("does not have header:authorization"), message);
+    }
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
