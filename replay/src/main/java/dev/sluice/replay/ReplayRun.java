@@ -633,6 +633,9 @@ final class ReplayRun {
 
   private boolean isLacking(String word) {
     String column = column(word);
+    if (column.equals("host") || column.equalsIgnoreCase("header:host")) {
+      return request.lacksHost();
+    }
     boolean ofLine =
         column.equals("path") || column.equals("method") || column.matches("(query|path):.*");
     return ofLine

@@ -733,6 +733,35 @@ final class ReplayTest {
   }
 
   @Test
+  void hostAmongTheHeaders_isNotListedAsMissing() throws IOException {
+    String rules =
+        """
+        rules:
+          - host: a.example
+            path: /**
+            limits: [{limit: PerKey, id: "{header:host}"}]
+        """;
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"10.0.0.1\",\"uri\":\"/api/x\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"Host\",\"value\":\"a.example\"}]}}\n";
+    String alb =
+        "https 2026-11-26T00:00:03.186641Z app/lb/50dc6c495c0c9188 203.0.113.7:2817 10.0.0.1:80"
+            + " 0.086 0.048 0.037 200 200 0 57 \"GET https://a.example:443/x HTTP/1.1\" \"curl/8\""
+            + " ECDHE TLSv1.2 arn:aws:x \"Root=1-58337281\" \"a.example\" \"arn:cert\"\n";
+    String absolute = new Request(0, 1, "/x").line().replace(" /x ", " http://a.example/x ") + "\n";
+    for (String log : List.of(waf, alb, absolute)) {
+      ReplayResult result = Replay.of(limits(LIMITS, rules), sources(log)).run();
+      assertEquals(1, result.rows().get(0).requests(), log);
+      assertEquals(List.of(), result.uncharged().lacking(), log);
+    }
+    ReplayResult none =
+        Replay.of(limits(LIMITS, rules), sources(List.of(new Request(0, 1, "/x")))).run();
+    assertEquals(
+        List.of("header:host", "host"),
+        none.uncharged().lacking().stream().map(ReplayResult.Lacking::word).toList());
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
