@@ -105,6 +105,7 @@ final class ReplayRun {
   private long chargeless;
   private long decided;
   private long skipped;
+  private boolean hasStatus;
   private long noRule;
   private long free;
   private long unusable;
@@ -206,9 +207,17 @@ final class ReplayRun {
         }
       }
       reader.requireUnderstood();
+      requireStatus();
       requireCost();
       requireCharges();
       return counted();
+    }
+  }
+
+  private void requireStatus() {
+    if (!options.skipped.isEmpty() && read > 0 && !hasStatus) {
+      throw new LogException(
+          "no request of the log has a status, so none can be left out by its status");
     }
   }
 
@@ -241,6 +250,7 @@ final class ReplayRun {
   private void decide(LogEntry[] batch, int from, int to) {
     int kept = 0;
     for (int i = from; i < to; i++) {
+      hasStatus |= batch[i].status() >= 0;
       if (!options.skipped.isEmpty() && options.skipped.contains((int) batch[i].status())) {
         skipped++;
       } else {

@@ -762,6 +762,19 @@ final class ReplayTest {
   }
 
   @Test
+  void statusToLeaveOut_inALogWithoutStatus_isRefused() throws IOException {
+    String log = "{\"ts\":1790000000,\"ip\":\"203.0.113.1\"}\n";
+    Replay replay =
+        Replay.of(limits(LIMITS, ""), sources(log))
+            .format("json:time=ts,client=ip")
+            .counts(List.of("Calls={ip}"))
+            .skipStatus(Set.of(429));
+    assertEquals(
+        "no request of the log has a status, so none can be left out by its status",
+        assertThrows(LogException.class, replay::run).getMessage());
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
