@@ -38,6 +38,7 @@ final class LogRequest implements WebRequest {
   private final List<String> headerNames;
   private LogEntry entry;
   private @Nullable PlainRequest line;
+  private @Nullable String lastHeader;
   private boolean hasHost; // whether any line so far had a host
 
   /**
@@ -55,6 +56,12 @@ final class LogRequest implements WebRequest {
   void show(LogEntry newEntry) {
     this.entry = newEntry;
     this.line = null;
+    this.lastHeader = null;
+  }
+
+  /** Returns the name of the header that was read last from this line; null if none was read. */
+  @Nullable String lastHeader() {
+    return lastHeader;
   }
 
   BitSet used() {
@@ -149,6 +156,7 @@ final class LogRequest implements WebRequest {
   @Override
   public List<String> headers(String name) {
     String key = name.toLowerCase(Locale.ROOT);
+    lastHeader = key;
     String value = key.equals("host") ? host() : field("header:" + key);
     return value == null ? List.of() : List.of(value.split(NEXT_VALUE, -1));
   }

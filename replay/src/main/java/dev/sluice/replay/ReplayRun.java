@@ -106,6 +106,7 @@ final class ReplayRun {
   private long decided;
   private long skipped;
   private boolean hasStatus;
+  private @Nullable String proxyHeader; // the header that was asked for the client's address
   private long noRule;
   private long free;
   private long unusable;
@@ -208,6 +209,7 @@ final class ReplayRun {
       }
       reader.requireUnderstood();
       requireStatus();
+      requireProxyHeader();
       requireCost();
       requireCharges();
       return counted();
@@ -218,6 +220,15 @@ final class ReplayRun {
     if (!options.skipped.isEmpty() && read > 0 && !hasStatus) {
       throw new LogException(
           "no request of the log has a status, so none can be left out by its status");
+    }
+  }
+
+  private void requireProxyHeader() {
+    String header = proxyHeader;
+    if (header != null && request.lacks("header:" + header)) {
+      throw new LogException(
+          "no request from a trusted proxy has the header %s, so all clients of a proxy would share one bucket; log the header, or do not name trusted proxies"
+              .formatted(header));
     }
   }
 
@@ -384,6 +395,7 @@ final class ReplayRun {
   private Known made(LogEntry entry) {
     request.show(entry);
     IpAddress address = options.client.find(request);
+    proxyHeader = request.lastHeader() == null ? proxyHeader : request.lastHeader();
     String peer = address == null ? request.peer() : null;
     String sender = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
     long cost = cost();

@@ -775,6 +775,25 @@ final class ReplayTest {
   }
 
   @Test
+  void headerOfProxies_thatNoRequestHas_isRefused() throws IOException {
+    String log = text(List.of(new Request(0, 1, "/login"), new Request(1, 2, "/login")));
+    for (ProxyHeader header : ProxyHeader.values()) {
+      Replay replay =
+          Replay.of(limits(LIMITS, RULES), sources(log))
+              .client(ClientAddress.behind(header, "0.0.0.0/0"), null);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertEquals(
+          "no request from a trusted proxy has the header %s, so all clients of a proxy would share one bucket; log the header, or do not name trusted proxies"
+              .formatted(header.name().toLowerCase(Locale.ROOT).replace('_', '-')),
+          message);
+    }
+    Replay others =
+        Replay.of(limits(LIMITS, RULES), sources(log))
+            .client(ClientAddress.behind(ProxyHeader.FORWARDED, "192.0.2.1"), null);
+    assertEquals(2, others.run().totals().clients());
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
