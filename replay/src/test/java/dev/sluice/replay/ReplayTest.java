@@ -794,6 +794,20 @@ final class ReplayTest {
   }
 
   @Test
+  void shareOfNoRequest_isZero() throws IOException {
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(List.of(new Request(0, 1, "/login"))))
+            .skipStatus(Set.of(200))
+            .run();
+    assertEquals(0, result.totals().requests());
+    for (String metric : List.of("denied-clients", "denied-requests")) {
+      assertTrue(!FailIf.parse(metric + " >= 1%").isMet(result), metric);
+      assertTrue(!FailIf.parse(metric + " > 0%").isMet(result), metric);
+      assertTrue(FailIf.parse(metric + " >= 0%").isMet(result), metric);
+    }
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
