@@ -508,7 +508,8 @@ abstract class LogFormat {
                   ? text.substring(FIELDS.length()).strip().split("[ \t]+", -1)
                   : text.split(",", -1);
           if (separator == '\t' && Arrays.stream(titles).anyMatch(HOST::equalsIgnoreCase)) {
-            columnOf(HOST); // before cs(Host), since the first column with a shared name has it
+            // before cs(Host), since the first column with a shared name has it
+            int unused = columnOf(HOST);
           }
           ofFile.columns = Arrays.stream(titles).mapToInt(this::columnOf).toArray();
         }
