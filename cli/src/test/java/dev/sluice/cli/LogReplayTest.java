@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -117,6 +118,38 @@ final class LogReplayTest {
     assertThat(run.out()).contains("with candidate.yml", "1 request newly denied");
     assertThat(run.err()).isEqualTo("--fail-if: newly-denied-requests is 1 of 10, which is > 0\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void conditionIsMet_thoughTheReaderOfThePipeHasGone() {
+    OutputStream closed =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    for (String bound : List.of("0", "90")) {
+      ByteArrayOutputStream err = new ByteArrayOutputStream();
+      int code =
+          Main.run(
+              InputStream.nullInputStream(),
+              closed,
+              err,
+              "replay",
+              "--limits",
+              limits,
+              "--count",
+              "LoginsPerClient={ip}",
+              "--json",
+              "--fail-if",
+              "denied-requests > " + bound,
+              log);
+      boolean isMet = bound.equals("0");
+      assertThat(code).isEqualTo(isMet ? Exit.NO : Exit.DONE);
+      assertThat(err.toString(StandardCharsets.UTF_8))
+          .isEqualTo(isMet ? "--fail-if: denied-requests is 3 of 10, which is > 0\n" : "");
+    }
   }
 
   @Test
