@@ -158,14 +158,21 @@ final class LogOptions {
 
   /**
    * Parses the time that an option contains; returns nanoseconds since the epoch. A time without a
-   * zone is in the zone of the log.
+   * zone is in the zone of {@code --zone}, and is refused without this option: the offset of the
+   * log's times is not known yet.
    */
   long nanos(String option, String text) {
     try {
+      boolean hasZone = text.matches(".*T.*(Z|[+-][0-9:]+)");
       Instant instant =
-          text.matches(".*T.*(Z|[+-][0-9:]+)")
+          hasZone
               ? OffsetDateTime.parse(text).toInstant()
               : LocalDateTime.parse(text).atZone(zone()).toInstant();
+      if (!hasZone && zone == null) {
+        throw new InputException(
+            "%s: found %s, which has no zone; write %sZ, %s+01:00 or so, or give --zone"
+                .formatted(option, SafeText.quote(text), text, text));
+      }
       return Math.addExact(
           Math.multiplyExact(instant.getEpochSecond(), 1_000_000_000L), instant.getNano());
     } catch (DateTimeException | ArithmeticException e) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.cli.Console.OutputException;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
@@ -248,29 +249,27 @@ final class LogReplay {
       write(report, ReplayPage.html(result, candidate, names, level));
       console.err().println("report: " + report);
     }
-    if (json) {
-      console.line(ReplayJson.of(result, names));
-    } else {
-      ReplayText.lines(result, candidate, names).forEach(console::line);
-    }
-    int code = Exit.DONE;
-    if (atServer != null) {
-      List<String> lines = new ArrayList<>();
-      code = comparison.compare(result, atServer, lines) ? Exit.DONE : Exit.NO;
+    List<String> compared = new ArrayList<>();
+    boolean isSame = atServer == null || comparison.compare(result, atServer, compared);
+    List<FailIf> met = conditions.stream().filter(one -> one.isMet(result)).toList();
+    try {
       if (json) {
-        lines.forEach(console.err()::println);
+        console.line(ReplayJson.of(result, names));
       } else {
-        lines.forEach(console::line);
+        ReplayText.lines(result, candidate, names).forEach(console::line);
+        compared.forEach(console::line);
+      }
+      console.flush();
+    } catch (OutputException e) { // the exit code still says whether a condition is met
+      if (!e.readerIsGone()) {
+        throw e;
       }
     }
-    for (FailIf condition : conditions) {
-      if (condition.isMet(result)) {
-        console.flush();
-        console.err().println("--fail-if: " + condition.found(result));
-        code = Exit.NO;
-      }
+    if (json) {
+      compared.forEach(console.err()::println);
     }
-    return code;
+    met.forEach(one -> console.err().println("--fail-if: " + one.found(result)));
+    return isSame && met.isEmpty() ? Exit.DONE : Exit.NO;
   }
 
   private static void write(Path file, String page) {

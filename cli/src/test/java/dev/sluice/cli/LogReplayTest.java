@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.ByteArrayOutputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.OutputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -117,6 +118,38 @@ final class LogReplayTest {
     assertThat(run.out()).contains("with candidate.yml", "1 request newly denied");
     assertThat(run.err()).isEqualTo("--fail-if: newly-denied-requests is 1 of 10, which is > 0\n");
     assertThat(run.code()).isEqualTo(Exit.NO);
+  }
+
+  @Test
+  void conditionIsMet_thoughTheReaderOfThePipeHasGone() {
+    OutputStream closed =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    for (String bound : List.of("0", "90")) {
+      ByteArrayOutputStream err = new ByteArrayOutputStream();
+      int code =
+          Main.run(
+              InputStream.nullInputStream(),
+              closed,
+              err,
+              "replay",
+              "--limits",
+              limits,
+              "--count",
+              "LoginsPerClient={ip}",
+              "--json",
+              "--fail-if",
+              "denied-requests > " + bound,
+              log);
+      boolean isMet = bound.equals("0");
+      assertThat(code).isEqualTo(isMet ? Exit.NO : Exit.DONE);
+      assertThat(err.toString(StandardCharsets.UTF_8))
+          .isEqualTo(isMet ? "--fail-if: denied-requests is 3 of 10, which is > 0\n" : "");
+    }
   }
 
   @Test
@@ -314,9 +347,10 @@ final class LogReplayTest {
         "--never-deny=101% | --never-deny: found",
         "--prefer=small | --prefer: found \"small\", expected worst, burst, rate or strict",
         "--attack=x | --attack: found \"x\", expected FROM..TO",
-        "--attack=2026-11-26T10:00..x | --attack: found \"x\", expected a time",
-        "--attack=2026-11-26T10:00..2026-11-26T09:00 | whose end is not after its beginning",
-        "--attack=2000-01-01T00:00..2100-01-01T00:00 | no request is charged to LoginsPerClient outside",
+        "--attack=2026-11-26T10:00Z..x | --attack: found \"x\", expected a time",
+        "--attack=2026-11-26T10:00..2026-11-26T11:00 | --attack: found \"2026-11-26T10:00\", which has no zone; write 2026-11-26T10:00Z, 2026-11-26T10:00+01:00 or so, or give --zone",
+        "--attack=2026-11-26T10:00Z..2026-11-26T09:00Z | whose end is not after its beginning",
+        "--attack=2000-01-01T00:00Z..2100-01-01T00:00Z | no request is charged to LoginsPerClient outside",
         "--rates=0 | --rates: found 0, expected a whole number > 0",
         "--limit=Logins | --limit: ",
         "--skip-status=200 | no request is charged to LoginsPerClient",
@@ -427,6 +461,12 @@ final class LogReplayTest {
     assertThat(why("LoginsPerClient", "x", "--log", log).code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", "x").err())
         .contains("--at: found");
+    String pasted = "2026-11-26T10:00:01";
+    assertThat(why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", pasted).err())
+        .contains("--at: found \"2026-11-26T10:00:01\", which has no zone");
+    Cli zoned =
+        why("LoginsPerClient", "203.0.113.7", "--log", log, "--at", pasted, "--zone", "+01:00");
+    assertThat(zoned.out()).isEqualTo(early.out());
   }
 
   @Test

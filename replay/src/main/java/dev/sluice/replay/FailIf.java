@@ -60,13 +60,14 @@ public record FailIf(String metric, boolean orEqual, BigDecimal bound, boolean i
 
   /**
    * Returns whether a result meets the condition. If the result has a candidate, the candidate's
-   * denials are measured. Some metrics require a candidate.
+   * denials are measured. Some metrics require a candidate. A share of no requests or clients is 0.
    */
   public boolean isMet(ReplayResult result) {
     int order =
         BigDecimal.valueOf(value(result))
             .multiply(isShare ? HUNDRED : BigDecimal.ONE)
-            .compareTo(isShare ? bound.multiply(BigDecimal.valueOf(whole(result))) : bound);
+            .compareTo(
+                isShare ? bound.multiply(BigDecimal.valueOf(Math.max(1, whole(result)))) : bound);
     return orEqual ? order >= 0 : order > 0;
   }
 

@@ -70,6 +70,8 @@ final class JsonLog extends LogFormat {
   private static final List<String> HEADERS = List.of("request.headers.", "httprequest.headers.");
   private static final String HEADER = "header:";
   private static final String FIELD = "field:";
+  // Caddy and AWS WAF log this text instead of a header's value.
+  private static final String REDACTED = "REDACTED";
   private static final int DEEPEST = 8;
   private static final int MOST_BYTES = 1 << 23; // the maximum for a line and its copied values
 
@@ -165,7 +167,9 @@ final class JsonLog extends LogFormat {
       }
       String key = before + parser.currentName().toLowerCase(Locale.ROOT);
       token = parser.nextToken();
-      if (token == JsonToken.START_OBJECT && depth < DEEPEST) {
+      if (token == JsonToken.START_OBJECT && depth >= DEEPEST) {
+        parser.skipChildren();
+      } else if (token == JsonToken.START_OBJECT) {
         if (!readObject(parser, key + ".", depth + 1, entry)) {
           return false;
         }
@@ -227,7 +231,7 @@ final class JsonLog extends LogFormat {
     if (entry.length() > MOST_BYTES) {
       throw new IOException("the values of the headers are too long");
     }
-    if (header != null) {
+    if (header != null && !value.equals(REDACTED)) {
       if (entry.hasValue(header)) {
         entry.append(header, LogRequest.NEXT_VALUE + value);
       } else {

@@ -38,6 +38,8 @@ final class LogRequest implements WebRequest {
   private final List<String> headerNames;
   private LogEntry entry;
   private @Nullable PlainRequest line;
+  private @Nullable String lastHeader;
+  private boolean hasHost; // whether any line so far had a host
 
   /**
    * Creates a view. If the log has no column for the peer, {@code missingPeer} is the peer of every
@@ -54,6 +56,12 @@ final class LogRequest implements WebRequest {
   void show(LogEntry newEntry) {
     this.entry = newEntry;
     this.line = null;
+    this.lastHeader = null;
+  }
+
+  /** Returns the name of the header that was read last from this line; null if none was read. */
+  @Nullable String lastHeader() {
+    return lastHeader;
   }
 
   BitSet used() {
@@ -81,6 +89,13 @@ final class LogRequest implements WebRequest {
   boolean lacks(String name) {
     int column = format.column(name);
     return column < 0 || (used.get(column) && !present.get(column));
+  }
+
+  /**
+   * Returns whether the log lacks the host: in its own column, among the headers and in targets.
+   */
+  boolean lacksHost() {
+    return !hasHost && lacks("host") && lacks("header:host");
   }
 
   private PlainRequest line() {
@@ -141,6 +156,7 @@ final class LogRequest implements WebRequest {
   @Override
   public List<String> headers(String name) {
     String key = name.toLowerCase(Locale.ROOT);
+    lastHeader = key;
     String value = key.equals("host") ? host() : field("header:" + key);
     return value == null ? List.of() : List.of(value.split(NEXT_VALUE, -1));
   }
@@ -157,7 +173,10 @@ final class LogRequest implements WebRequest {
       target = request == null || space < 0 ? null : request.substring(space + 1);
     }
     int scheme = target == null || target.startsWith("/") ? -1 : target.indexOf("://");
-    return target == null || scheme < 0 ? host : target.substring(scheme + 3).split("[/? ]", 2)[0];
+    String found =
+        target == null || scheme < 0 ? host : target.substring(scheme + 3).split("[/? ]", 2)[0];
+    hasHost |= found != null;
+    return found;
   }
 
   @Override

@@ -105,6 +105,8 @@ final class ReplayRun {
   private long chargeless;
   private long decided;
   private long skipped;
+  private boolean hasStatus;
+  private @Nullable String proxyHeader; // the header that was asked for the client's address
   private long noRule;
   private long free;
   private long unusable;
@@ -206,9 +208,27 @@ final class ReplayRun {
         }
       }
       reader.requireUnderstood();
+      requireStatus();
+      requireProxyHeader();
       requireCost();
       requireCharges();
       return counted();
+    }
+  }
+
+  private void requireStatus() {
+    if (!options.skipped.isEmpty() && read > 0 && !hasStatus) {
+      throw new LogException(
+          "no request of the log has a status, so none can be left out by its status");
+    }
+  }
+
+  private void requireProxyHeader() {
+    String header = proxyHeader;
+    if (header != null && request.lacks("header:" + header)) {
+      throw new LogException(
+          "no request from a trusted proxy has the header %s, so all clients of a proxy would share one bucket; log the header, or do not name trusted proxies"
+              .formatted(header));
     }
   }
 
@@ -241,6 +261,7 @@ final class ReplayRun {
   private void decide(LogEntry[] batch, int from, int to) {
     int kept = 0;
     for (int i = from; i < to; i++) {
+      hasStatus |= batch[i].status() >= 0;
       if (!options.skipped.isEmpty() && options.skipped.contains((int) batch[i].status())) {
         skipped++;
       } else {
@@ -374,6 +395,7 @@ final class ReplayRun {
   private Known made(LogEntry entry) {
     request.show(entry);
     IpAddress address = options.client.find(request);
+    proxyHeader = request.lastHeader() == null ? proxyHeader : request.lastHeader();
     String peer = address == null ? request.peer() : null;
     String sender = address != null ? address.toString() : peer == null ? "?" : shortened(peer);
     long cost = cost();
@@ -633,6 +655,9 @@ final class ReplayRun {
 
   private boolean isLacking(String word) {
     String column = column(word);
+    if (column.equals("host") || column.equalsIgnoreCase("header:host")) {
+      return request.lacksHost();
+    }
     boolean ofLine =
         column.equals("path") || column.equals("method") || column.matches("(query|path):.*");
     return ofLine

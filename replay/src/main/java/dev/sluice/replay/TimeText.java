@@ -229,6 +229,9 @@ final class TimeText {
       return whole;
     }
     long unit = whole >= MICROS_FROM ? 1_000 : whole >= MILLIS_FROM ? 1_000_000 : SECOND;
+    if (whole > Long.MAX_VALUE / unit - 1) {
+      return NONE;
+    }
     long fraction = 0;
     long digit = unit;
     for (int i = dot + 1; i < to; i++) {

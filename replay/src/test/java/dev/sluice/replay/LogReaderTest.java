@@ -111,6 +111,12 @@ final class LogReaderTest {
             List.of("203.0.113.7", "/x?y=1", "200", "a.example"),
             "2026-11-26T00:00:03Z"),
         new Example(
+            "cloudfront",
+            "#Fields: date time c-ip cs-method cs(Host) cs-uri-stem sc-status x-host-header\n"
+                + "2026-11-26\t00:00:03\t203.0.113.7\tGET\td1.cloudfront.net\t/x\t200\ta.example",
+            List.of("203.0.113.7", "/x", "200", "a.example"),
+            "2026-11-26T00:00:03Z"),
+        new Example(
             "waf",
             "{\"timestamp\":1764111603123,\"action\":\"ALLOW\",\"httpRequest\":{\"clientIp\":"
                 + "\"203.0.113.7\",\"headers\":[{\"name\":\"Host\",\"value\":\"a.example\"}],\"uri\":\"/x\","
@@ -311,7 +317,11 @@ final class LogReaderTest {
         "{\"ts\":1,",
         "{}",
         "[]",
-        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}}}}}"
+        "{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":1}}}}}}}}}",
+        "{\"time\":\"1969-12-31T23:59:59Z\"}",
+        "{\"time\":\"1900-01-01T00:00:00Z\"}",
+        "{\"time\":17641116030}",
+        "{\"time\":17641116030000}"
       })
   void brokenLine_isCounted_andTheOthersAreRead(String broken) throws IOException {
     for (String format :
@@ -324,6 +334,19 @@ final class LogReaderTest {
     LogReader reader = reader("combined", broken + "\n" + COMBINED + "\r\n" + broken);
     assertNotNull(reader.next());
     assertNull(reader.next());
+  }
+
+  @Test
+  void deeplyNestedObjects_areLeftOut() throws IOException {
+    String deep = "{\"a\":".repeat(10) + "1" + "}".repeat(10);
+    LogReader reader =
+        reader("json", "{\"time\":1764111603,\"a\":" + deep + ",\"client\":\"203.0.113.7\"}");
+    LogRequest request = new LogRequest(reader.format(), null);
+    LogEntry entry = reader.next();
+    assertNotNull(entry);
+    request.show(entry);
+    assertEquals("203.0.113.7", request.peer());
+    assertEquals(0, reader.found().unread());
   }
 
   @Test

@@ -716,6 +716,98 @@ final class ReplayTest {
   }
 
   @Test
+  void redactedHeader_isAMissingHeader() throws IOException {
+    String caddy =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"203.0.113.%s\",\"method\":\"GET\",\"uri\":\"/\","
+            + "\"headers\":{\"Authorization\":[\"REDACTED\"]}}}\n";
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"203.0.113.%s\",\"uri\":\"/\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"authorization\",\"value\":\"REDACTED\"}]}}\n";
+    for (String line : List.of(caddy, waf)) {
+      Replay replay =
+          Replay.of(limits(LIMITS, ""), sources(line.formatted(1) + line.formatted(2)))
+              .counts(List.of("PerKey={header:authorization}"));
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertTrue(message.endsWith("does not have header:authorization"), message);
+    }
+  }
+
+  @Test
+  void hostAmongTheHeaders_isNotListedAsMissing() throws IOException {
+    String rules =
+        """
+        rules:
+          - host: a.example
+            path: /**
+            limits: [{limit: PerKey, id: "{header:host}"}]
+        """;
+    String waf =
+        "{\"timestamp\":1790000000000,\"httpRequest\":{\"clientIp\":\"10.0.0.1\",\"uri\":\"/api/x\","
+            + "\"httpMethod\":\"GET\",\"headers\":[{\"name\":\"Host\",\"value\":\"a.example\"}]}}\n";
+    String alb =
+        "https 2026-11-26T00:00:03.186641Z app/lb/50dc6c495c0c9188 203.0.113.7:2817 10.0.0.1:80"
+            + " 0.086 0.048 0.037 200 200 0 57 \"GET https://a.example:443/x HTTP/1.1\" \"curl/8\""
+            + " ECDHE TLSv1.2 arn:aws:x \"Root=1-58337281\" \"a.example\" \"arn:cert\"\n";
+    String absolute = new Request(0, 1, "/x").line().replace(" /x ", " http://a.example/x ") + "\n";
+    for (String log : List.of(waf, alb, absolute)) {
+      ReplayResult result = Replay.of(limits(LIMITS, rules), sources(log)).run();
+      assertEquals(1, result.rows().get(0).requests(), log);
+      assertEquals(List.of(), result.uncharged().lacking(), log);
+    }
+    ReplayResult none =
+        Replay.of(limits(LIMITS, rules), sources(List.of(new Request(0, 1, "/x")))).run();
+    assertEquals(
+        List.of("header:host", "host"),
+        none.uncharged().lacking().stream().map(ReplayResult.Lacking::word).toList());
+  }
+
+  @Test
+  void statusToLeaveOut_inALogWithoutStatus_isRefused() throws IOException {
+    String log = "{\"ts\":1790000000,\"ip\":\"203.0.113.1\"}\n";
+    Replay replay =
+        Replay.of(limits(LIMITS, ""), sources(log))
+            .format("json:time=ts,client=ip")
+            .counts(List.of("Calls={ip}"))
+            .skipStatus(Set.of(429));
+    assertEquals(
+        "no request of the log has a status, so none can be left out by its status",
+        assertThrows(LogException.class, replay::run).getMessage());
+  }
+
+  @Test
+  void headerOfProxies_thatNoRequestHas_isRefused() throws IOException {
+    String log = text(List.of(new Request(0, 1, "/login"), new Request(1, 2, "/login")));
+    for (ProxyHeader header : ProxyHeader.values()) {
+      Replay replay =
+          Replay.of(limits(LIMITS, RULES), sources(log))
+              .client(ClientAddress.behind(header, "0.0.0.0/0"), null);
+      String message = assertThrows(LogException.class, replay::run).getMessage();
+      assertEquals(
+          "no request from a trusted proxy has the header %s, so all clients of a proxy would share one bucket; log the header, or do not name trusted proxies"
+              .formatted(header.name().toLowerCase(Locale.ROOT).replace('_', '-')),
+          message);
+    }
+    Replay others =
+        Replay.of(limits(LIMITS, RULES), sources(log))
+            .client(ClientAddress.behind(ProxyHeader.FORWARDED, "192.0.2.1"), null);
+    assertEquals(2, others.run().totals().clients());
+  }
+
+  @Test
+  void shareOfNoRequest_isZero() throws IOException {
+    ReplayResult result =
+        Replay.of(limits(LIMITS, RULES), sources(List.of(new Request(0, 1, "/login"))))
+            .skipStatus(Set.of(200))
+            .run();
+    assertEquals(0, result.totals().requests());
+    for (String metric : List.of("denied-clients", "denied-requests")) {
+      assertTrue(!FailIf.parse(metric + " >= 1%").isMet(result), metric);
+      assertTrue(!FailIf.parse(metric + " > 0%").isMet(result), metric);
+      assertTrue(FailIf.parse(metric + " >= 0%").isMet(result), metric);
+    }
+  }
+
+  @Test
   void ruleWhoseFieldTheLogLacks_isListed() throws IOException {
     String rules =
         """
