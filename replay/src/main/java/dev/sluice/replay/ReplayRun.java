@@ -282,7 +282,7 @@ final class ReplayRun {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(outcome);
-    tooCostly += outcome == Outcome.DENIED && !line.base.together.isEmpty() ? 1 : 0;
+    tooCostly += line.base.isTooCostly ? 1 : 0;
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
@@ -337,7 +337,7 @@ final class ReplayRun {
 
   private static void tally(
       Charges charges, @Nullable Decision decision, boolean isDenied, int client) {
-    charges.countRequest();
+    charges.countRequest(isDenied);
     if (isDenied) {
       if (decision == null) {
         charges.tallies.get(0).deny(0, client);
