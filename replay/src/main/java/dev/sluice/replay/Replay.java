@@ -317,7 +317,8 @@ public final class Replay {
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets
    * @param deniedBy the limit that denied the request, which can be another limit than the watched
-   *     limit, and the quota if this limit has several; empty if the request was allowed
+   *     limit, and the quota if this limit has several; marked with "(shadow)" if the limit in
+   *     shadow would deny the request; empty if the request was allowed
    * @param retryInNanos the wait after which the request would be allowed; 0 if the request was
    *     allowed, or would never be allowed
    */

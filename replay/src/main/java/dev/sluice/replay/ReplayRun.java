@@ -29,7 +29,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.IntSupplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +66,7 @@ final class ReplayRun {
     private final Charges base;
     private final @Nullable Charges other;
     private int client;
-    private boolean isWatched;
+    private @Nullable Transaction watched; // the watched transaction, enforced or in shadow
     private boolean lacksCost;
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
@@ -289,8 +288,10 @@ final class ReplayRun {
       return;
     }
     IntSupplier numbered = () -> numbered(line, true);
-    boolean isWatched = line.isWatched;
-    long levelBefore = isWatched ? level() : 0;
+    Transaction ofWatched = line.watched;
+    long levelBefore = ofWatched == null ? 0 : level(ofWatched);
+    Decision trial =
+        ofWatched != null && ofWatched.isShadow() ? base.limiter().check(ofWatched) : null;
     Decision decision = base.decide(line.base, numbered);
     boolean isDenied = isDenied(line.base, decision);
     Side candidate = other;
@@ -311,8 +312,8 @@ final class ReplayRun {
       clients.count(client, isDenied, wasServed, otherDenies);
     }
     time.add(at, isDenied, otherDenies, client);
-    if (isWatched) {
-      watch(entry, line, decision, levelBefore);
+    if (ofWatched != null) {
+      watch(entry, line, ofWatched, isDenied ? decision : trial, levelBefore);
     }
     if (isDenied) {
       deniedRequests++;
@@ -396,10 +397,14 @@ final class ReplayRun {
     if (options.demandedLimit != null) {
       made.demands = base.demands(options.demandedLimit, request, options.client, hits);
     }
-    made.isWatched =
-        watched != null
-            && ofBase.together.stream()
-                .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
+    if (watched != null) {
+      List<String> keys = List.of(watched.bucketKey(), watched.inShadow().bucketKey());
+      made.watched =
+          ofBase.together.stream()
+              .filter(one -> keys.contains(one.bucketKey()))
+              .findFirst()
+              .orElse(null);
+    }
     if (!made.isElsewhere) {
       made.client = clients.number(name);
       base.see(ofBase, made.client, hash);
@@ -502,12 +507,17 @@ final class ReplayRun {
    * Returns the tokens in the watched bucket. With several quotas, returns the fewest tokens in any
    * bucket.
    */
-  private long level() {
-    Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
+  private long level(Transaction ofWatched) {
+    Decision now = base.limiter().check(ofWatched.withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
   }
 
-  private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
+  private void watch(
+      LogEntry entry,
+      Known line,
+      Transaction ofWatched,
+      @Nullable Decision decision,
+      long levelBefore) {
     request.show(entry);
     Decision denial = decision == null || decision.allowed() ? null : decision;
     options.steps.accept(
@@ -517,11 +527,15 @@ final class ReplayRun {
             request.requestLine(),
             entry.status(),
             levelBefore,
-            level(),
+            level(ofWatched),
             denial != null
-                ? Side.decisive(line.base, denial).limit + quota(denial)
+                ? denier(Side.decisive(line.base, denial)) + quota(denial)
                 : isDenied(line.base, null) ? line.base.tallies.get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
+  }
+
+  private static String denier(Tally tally) {
+    return tally.shadow ? tally.limit + " (shadow)" : tally.limit;
   }
 
   /** Returns the quota that denied the request; empty if the limit has only one quota. */
