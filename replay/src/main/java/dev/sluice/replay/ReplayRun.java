@@ -120,7 +120,13 @@ final class ReplayRun {
     this.options = options;
     this.clients = new ClientCounts(options.mostClients);
     this.time = new TimeLine(clients, options.shards > 0);
-    this.base = new Side(options.limits, RuleBook.of(options.limits), options.counts, clock);
+    this.base =
+        new Side(
+            options.limits,
+            RuleBook.of(options.limits),
+            options.counts,
+            clock,
+            options.mostBuckets);
     this.watched =
         options.watchedLimit == null
             ? null
@@ -132,7 +138,7 @@ final class ReplayRun {
       RuleBook own = RuleBook.of(against);
       RuleBook rules = own.hasRequestRules() ? own : RuleBook.of(options.limits);
       try {
-        this.other = new Side(against, rules, options.counts, clock);
+        this.other = new Side(against, rules, options.counts, clock, options.mostBuckets);
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException("the candidate: " + e.getMessage(), e);
       }

@@ -166,7 +166,7 @@ final class Side {
    * @param rules the rule book, which is used if {@code counted} is empty
    * @param counted the limits that are charged without rules, each {@code LIMIT=TEMPLATE}
    */
-  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time) {
+  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time, long mostBuckets) {
     this.limits = limits;
     this.book = rules;
     for (String one : counted) {
@@ -182,7 +182,9 @@ final class Side {
       rules.requirements().forEach(this::require);
     }
     this.limiter =
-        Limiter.builder(new CurrentLimits(limits), MemoryStore.builder().time(time).build())
+        Limiter.builder(
+                new CurrentLimits(limits),
+                MemoryStore.builder().time(time).maxBuckets(mostBuckets).build())
             .time(time)
             .build();
   }

@@ -705,6 +705,19 @@ final class ReplayTest {
   }
 
   @Test
+  void moreBucketsThanTheStoreHolds_endTheReplayWithAdvice() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (int client = 1; client <= 11; client++) {
+      log.append(new Request(client, client, "/login").line()).append('\n');
+    }
+    Replay replay =
+        Replay.of(limits(LIMITS, ""), sources(log.toString())).counts(List.of("Trial={ip}"));
+    replay.mostBuckets = 10;
+    String message = assertThrows(LogException.class, replay::run).getMessage();
+    assertTrue(message.contains("10 live buckets") && message.contains("--shard"), message);
+  }
+
+  @Test
   void moreDeniedClientsThanNames_areEstimated() throws IOException {
     StringBuilder log = new StringBuilder();
     for (int i = 0; i < 5_000; i++) {
