@@ -137,8 +137,8 @@ final class WhyCommand extends ConsoleCommand {
     ReplayResult result = log.run(replay, format, sources, console);
     if (charged == 0) {
       console.line(
-          "None of %s requests is charged to %s of %s."
-              .formatted(result.totals().requests(), limit, SafeText.printable(id)));
+          "None of %s requests is charged to %s of %s.%s"
+              .formatted(result.totals().requests(), limit, SafeText.printable(id), advice(id)));
       return Exit.NO;
     }
     console.line(
@@ -152,6 +152,14 @@ final class WhyCommand extends ConsoleCommand {
     long burst = Quota.leastBurst(quotas);
     (after == 0 ? latest : shown).forEach(step -> console.line(line(step, burst, zone)));
     return denied == 0 ? Exit.DONE : Exit.NO;
+  }
+
+  private static String advice(String id) {
+    IpAddress address = IpAddress.parse(id);
+    IpAddress range = address == null || address.isIpv4() ? address : address.prefix(64);
+    return range == null || range.equals(address)
+        ? ""
+        : " {ip} charges all IPv6 clients of a /64 range to one id: try %s.".formatted(range);
   }
 
   private int explain(String url) {

@@ -470,6 +470,39 @@ final class LogReplayTest {
   }
 
   @Test
+  void why_ofALimitInShadow_showsWhatItWouldDeny() throws IOException {
+    String rules =
+        "rules:\n  - path: /**\n    limits: [{limit: LoginsPerClient, id: '{ip}', shadow: true}]\n";
+    limits = write("with-rules.yml", LIMITS + rules);
+    Cli run = Cli.run("why", "LoginsPerClient", "203.0.113.7", "--limits", limits, "--log", log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out())
+        .startsWith(
+            "5 requests are charged to LoginsPerClient of 203.0.113.7 (2 per 1m, burst 2); 3 of them are denied.\n")
+        .contains(
+            "2026-11-26T10:00:00  ##########..........  2 -> 1  allowed, answered 200  POST /login",
+            "0 -> 0  denied by LoginsPerClient (shadow), would pass after 26 s, answered 200");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    Path page = folder.resolve("r.html");
+    Cli replay = replay("--watch=LoginsPerClient=203.0.113.7", "--report", page.toString(), log);
+    assertThat(replay.code()).isEqualTo(Exit.DONE);
+    assertThat(page).content().contains("5 requests charged to the bucket, 3 of them denied");
+  }
+
+  @Test
+  void why_ofAnIpv6Client_namesTheRangeThatIsCharged() throws IOException {
+    String ofIpv6 = write("ipv6.log", line("2001:db8::7", 1).repeat(3));
+    Cli run = why("LoginsPerClient", "2001:db8::7", "--log", ofIpv6);
+    assertThat(run.out())
+        .isEqualTo(
+            "None of 3 requests is charged to LoginsPerClient of 2001:db8::7. {ip} charges all IPv6"
+                + " clients of a /64 range to one id: try 2001:db8::.\n");
+    assertThat(run.code()).isEqualTo(Exit.NO);
+    assertThat(why("LoginsPerClient", "2001:db8::", "--log", ofIpv6).out())
+        .startsWith("3 requests are charged to LoginsPerClient of 2001:db8::");
+  }
+
+  @Test
   void requestWithACostAboveTheBurst_neverPasses() throws IOException {
     String tokens =
         write(

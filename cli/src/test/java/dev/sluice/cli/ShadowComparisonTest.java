@@ -55,6 +55,7 @@ final class ShadowComparisonTest {
 
   @TempDir Path folder;
   private Path limits;
+  private final List<Integer> statuses = new ArrayList<>();
   private final List<String> keys = List.of("a", "a", "b", "a", "a", "b", "b");
 
   @BeforeEach
@@ -87,7 +88,7 @@ final class ShadowComparisonTest {
               .header("X-Forwarded-For", "203.0.113.7")
               .header("X-Key", key)
               .build();
-      assertThat(client.send(request, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
+      statuses.add(client.send(request, BodyHandlers.ofString()).statusCode());
     }
     return service;
   }
@@ -114,11 +115,26 @@ final class ShadowComparisonTest {
   void logAndServer_withTheSameRequests_areEqual() throws Exception {
     try (Service service = server();
         End end = new End(service)) {
+      assertThat(statuses).hasSize(7).containsOnly(200);
       Cli same = replay(keys, "--compare", url(service));
       assertThat(same.err()).isEmpty();
       assertThat(same.out())
           .endsWith(
               "PerKey in shadow: the replay denies 3 of 7 requests, the server 3 of 7: the same.\n");
+      assertThat(same.code()).isEqualTo(Exit.DONE);
+    }
+  }
+
+  @Test
+  void requestsThatAnEnforcedLimitDenies_areNotCountedInShadow() throws Exception {
+    Files.writeString(limits, LIMITS.replace("burst: 100", "burst: 5"));
+    try (Service service = server();
+        End end = new End(service)) {
+      assertThat(statuses).containsExactly(200, 200, 200, 200, 200, 429, 429);
+      Cli same = replay(keys, "--compare", url(service));
+      assertThat(same.out())
+          .endsWith(
+              "PerKey in shadow: the replay denies 2 of 5 requests, the server 2 of 5: the same.\n");
       assertThat(same.code()).isEqualTo(Exit.DONE);
     }
   }

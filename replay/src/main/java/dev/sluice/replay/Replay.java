@@ -3,6 +3,7 @@ package dev.sluice.replay;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.Limits;
+import dev.sluice.store.StoreException;
 import dev.sluice.web.ClientAddress;
 import java.io.BufferedInputStream;
 import java.io.IOException;
@@ -25,6 +26,8 @@ public final class Replay {
 
   private static final int HEAD = 1 << 14;
   private static final int MOST_CLIENTS = 1_000_000;
+  // The largest bound of a store. A smaller heap ends the replay before it has so many buckets.
+  private static final long MOST_BUCKETS = 200_000_000;
 
   final Limits limits;
   final List<? extends LogSource> sources;
@@ -48,6 +51,7 @@ public final class Replay {
   Demands demands = (atNanos, id, cost) -> {};
   Consumer<Step> steps = step -> {};
   int mostClients = MOST_CLIENTS; // tests set a smaller number
+  long mostBuckets = MOST_BUCKETS; // tests set a smaller number
   int processors = Runtime.getRuntime().availableProcessors(); // tests set another number
 
   private Replay(Limits limits, List<? extends LogSource> sources) {
@@ -260,7 +264,8 @@ public final class Replay {
   /**
    * Reads the logs, and decides each request.
    *
-   * @throws LogException if a log does not have the format, or an option has a mistake
+   * @throws LogException if a log does not have the format, an option has a mistake, or 200,000,000
+   *     buckets are not enough
    */
   public ReplayResult run() throws IOException {
     ReplayRun run;
@@ -269,7 +274,13 @@ public final class Replay {
     } catch (IllegalArgumentException e) {
       throw new LogException(String.valueOf(e.getMessage()));
     }
-    return run.result();
+    try {
+      return run.result();
+    } catch (StoreException e) {
+      throw new LogException(
+          "the replay can't decide a request: %s; with --shard, each replay has fewer buckets"
+              .formatted(e.getMessage()));
+    }
   }
 
   /** Receives the costs that requests would charge to a limit, in the order of time. */
@@ -317,7 +328,8 @@ public final class Replay {
    * @param before the tokens in the bucket before the request; with several quotas, the fewest
    *     tokens in any of their buckets
    * @param deniedBy the limit that denied the request, which can be another limit than the watched
-   *     limit, and the quota if this limit has several; empty if the request was allowed
+   *     limit, and the quota if this limit has several; marked with "(shadow)" if the limit in
+   *     shadow would deny the request; empty if the request was allowed
    * @param retryInNanos the wait after which the request would be allowed; 0 if the request was
    *     allowed, or would never be allowed
    */

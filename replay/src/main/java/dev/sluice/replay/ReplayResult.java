@@ -96,7 +96,8 @@ public record ReplayResult(
    * @param free the requests for which the matching rule charges no tokens
    * @param unusable the requests that cannot be charged; a server would reply to these requests
    *     with 400
-   * @param tooCostly the requests whose cost is above the burst, so that they are always denied
+   * @param tooCostly the requests whose cost is above the burst, so that they are always denied; a
+   *     request with a cost above the burst of a limit in shadow counts too, but is not denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
    * @param lacking the values that a rule or a {@code LIMIT=TEMPLATE} uses but the log does not
    *     contain

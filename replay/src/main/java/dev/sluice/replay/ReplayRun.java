@@ -29,7 +29,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
-import java.util.Objects;
 import java.util.function.IntSupplier;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -67,7 +66,7 @@ final class ReplayRun {
     private final Charges base;
     private final @Nullable Charges other;
     private int client;
-    private boolean isWatched;
+    private @Nullable Transaction watched; // the watched transaction, enforced or in shadow
     private boolean lacksCost;
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
@@ -123,7 +122,13 @@ final class ReplayRun {
     this.options = options;
     this.clients = new ClientCounts(options.mostClients);
     this.time = new TimeLine(clients, options.shards > 0);
-    this.base = new Side(options.limits, RuleBook.of(options.limits), options.counts, clock);
+    this.base =
+        new Side(
+            options.limits,
+            RuleBook.of(options.limits),
+            options.counts,
+            clock,
+            options.mostBuckets);
     this.watched =
         options.watchedLimit == null
             ? null
@@ -135,7 +140,7 @@ final class ReplayRun {
       RuleBook own = RuleBook.of(against);
       RuleBook rules = own.hasRequestRules() ? own : RuleBook.of(options.limits);
       try {
-        this.other = new Side(against, rules, options.counts, clock);
+        this.other = new Side(against, rules, options.counts, clock, options.mostBuckets);
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException("the candidate: " + e.getMessage(), e);
       }
@@ -303,15 +308,17 @@ final class ReplayRun {
     firstNanos = firstNanos == Long.MIN_VALUE ? at : firstNanos;
     lastNanos = at;
     count(outcome);
-    tooCostly += outcome == Outcome.DENIED && !line.base.together.isEmpty() ? 1 : 0;
+    tooCostly += line.base.isTooCostly ? 1 : 0;
     lackedCost += line.lacksCost ? 1 : 0;
     if (options.demandedLimit != null) {
       line.demands.forEach((id, asked) -> options.demands.take(at, id, asked));
       return;
     }
     IntSupplier numbered = () -> numbered(line, true);
-    boolean isWatched = line.isWatched;
-    long levelBefore = isWatched ? level() : 0;
+    Transaction ofWatched = line.watched;
+    long levelBefore = ofWatched == null ? 0 : level(ofWatched);
+    Decision trial =
+        ofWatched != null && ofWatched.isShadow() ? base.limiter().check(ofWatched) : null;
     Decision decision = base.decide(line.base, numbered);
     boolean isDenied = isDenied(line.base, decision);
     Side candidate = other;
@@ -332,8 +339,8 @@ final class ReplayRun {
       clients.count(client, isDenied, wasServed, otherDenies);
     }
     time.add(at, isDenied, otherDenies, client);
-    if (isWatched) {
-      watch(entry, line, decision, levelBefore);
+    if (ofWatched != null) {
+      watch(entry, line, ofWatched, isDenied ? decision : trial, levelBefore);
     }
     if (isDenied) {
       deniedRequests++;
@@ -358,7 +365,7 @@ final class ReplayRun {
 
   private static void tally(
       Charges charges, @Nullable Decision decision, boolean isDenied, int client) {
-    charges.countRequest();
+    charges.countRequest(isDenied);
     if (isDenied) {
       if (decision == null) {
         charges.tallies.get(0).deny(0, client);
@@ -418,10 +425,14 @@ final class ReplayRun {
     if (options.demandedLimit != null) {
       made.demands = base.demands(options.demandedLimit, request, options.client, hits);
     }
-    made.isWatched =
-        watched != null
-            && ofBase.together.stream()
-                .anyMatch(one -> one.bucketKey().equals(watched.bucketKey()));
+    if (watched != null) {
+      List<String> keys = List.of(watched.bucketKey(), watched.inShadow().bucketKey());
+      made.watched =
+          ofBase.together.stream()
+              .filter(one -> keys.contains(one.bucketKey()))
+              .findFirst()
+              .orElse(null);
+    }
     if (!made.isElsewhere) {
       made.client = clients.number(name);
       base.see(ofBase, made.client, hash);
@@ -524,12 +535,17 @@ final class ReplayRun {
    * Returns the tokens in the watched bucket. With several quotas, returns the fewest tokens in any
    * bucket.
    */
-  private long level() {
-    Decision now = base.limiter().check(Objects.requireNonNull(watched, "watched").withCost(0));
+  private long level(Transaction ofWatched) {
+    Decision now = base.limiter().check(ofWatched.withCost(0));
     return now.quotas().stream().mapToLong(Decision::remaining).min().orElse(now.remaining());
   }
 
-  private void watch(LogEntry entry, Known line, @Nullable Decision decision, long levelBefore) {
+  private void watch(
+      LogEntry entry,
+      Known line,
+      Transaction ofWatched,
+      @Nullable Decision decision,
+      long levelBefore) {
     request.show(entry);
     Decision denial = decision == null || decision.allowed() ? null : decision;
     options.steps.accept(
@@ -539,11 +555,15 @@ final class ReplayRun {
             request.requestLine(),
             entry.status(),
             levelBefore,
-            level(),
+            level(ofWatched),
             denial != null
-                ? Side.decisive(line.base, denial).limit + quota(denial)
+                ? denier(Side.decisive(line.base, denial)) + quota(denial)
                 : isDenied(line.base, null) ? line.base.tallies.get(0).limit : "",
             denial == null ? 0 : denial.retryInNanos()));
+  }
+
+  private static String denier(Tally tally) {
+    return tally.shadow ? tally.limit + " (shadow)" : tally.limit;
   }
 
   /** Returns the quota that denied the request; empty if the limit has only one quota. */

@@ -110,7 +110,7 @@ public final class ReplayText {
     addCount(cells, "no rule", uncharged.noRule());
     addCount(cells, "nothing charged", uncharged.free());
     addCount(cells, "cannot be charged (400)", uncharged.unusable());
-    addCount(cells, "cost above the burst, never passes", uncharged.tooCostly());
+    addCount(cells, "cost above the burst, never charged", uncharged.tooCostly());
     addCount(cells, "no cost in the log, so the cost is 1", uncharged.lackingCost());
     return cells;
   }

@@ -74,11 +74,12 @@ final class Side {
     final List<Transaction> together;
 
     /**
-     * The tally of each transaction, followed by the tally of each limit in shadow for which the
-     * request's cost is above the burst. If the rules deny the request, the first tally counts the
-     * denial.
+     * The tally of each transaction. If the rules deny the request, one tally counts the denial.
      */
     final List<Tally> tallies;
+
+    /** Whether the cost is above the burst of a limit, which can be in shadow. */
+    final boolean isTooCostly;
 
     private final int trials; // the number of transactions in shadow
     // If one transaction with one quota decides, and no limit is in shadow, the following fields
@@ -93,11 +94,13 @@ final class Side {
         List<Transaction> together,
         List<Tally> tallies,
         int trials,
+        boolean isTooCostly,
         @Nullable Limit onlyLimit) {
       this.outcome = outcome;
       this.together = together;
       this.tallies = tallies;
       this.trials = trials;
+      this.isTooCostly = isTooCostly;
       this.onlyLimit = onlyLimit;
       this.onlyTally = onlyLimit == null ? null : tallies.get(0);
       this.cost = onlyLimit == null ? 0 : together.get(0).cost();
@@ -106,16 +109,17 @@ final class Side {
     }
 
     private static Charges of(Outcome outcome, List<Tally> tallies) {
-      return new Charges(outcome, List.of(), tallies, 0, null);
+      return new Charges(outcome, List.of(), tallies, 0, false, null);
     }
 
-    void countRequest() {
+    /** Counts the request; a denied request is not charged to the limits in shadow. */
+    void countRequest(boolean isDenied) {
       if (onlyTally != null) {
         onlyTally.requests++;
         return;
       }
       for (Tally tally : tallies) {
-        tally.requests++;
+        tally.requests += tally.shadow && isDenied ? 0 : 1;
       }
     }
   }
@@ -162,7 +166,7 @@ final class Side {
    * @param rules the rule book, which is used if {@code counted} is empty
    * @param counted the limits that are charged without rules, each {@code LIMIT=TEMPLATE}
    */
-  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time) {
+  Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time, long mostBuckets) {
     this.limits = limits;
     this.book = rules;
     for (String one : counted) {
@@ -178,7 +182,9 @@ final class Side {
       rules.requirements().forEach(this::require);
     }
     this.limiter =
-        Limiter.builder(new CurrentLimits(limits), MemoryStore.builder().time(time).build())
+        Limiter.builder(
+                new CurrentLimits(limits),
+                MemoryStore.builder().time(time).maxBuckets(mostBuckets).build())
             .time(time)
             .build();
   }
@@ -257,7 +263,7 @@ final class Side {
         together.put(one.bucketKey(), one.withCost(hits));
       }
     }
-    return charged(0, List.copyOf(together.values()), List.of(), List.of());
+    return charged(0, List.copyOf(together.values()), List.of(), false);
   }
 
   /**
@@ -296,7 +302,7 @@ final class Side {
   }
 
   private static Charges denied(Transaction tooCostly, Tally tally) {
-    return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, null);
+    return new Charges(Outcome.DENIED, List.of(tooCostly), List.of(tally), 0, true, null);
   }
 
   /**
@@ -327,7 +333,7 @@ final class Side {
     if (match.verdict() == Verdict.DENIES) {
       return Charges.of(Outcome.DENIED, List.of(tally(match.line(), "", false)));
     }
-    List<Tally> hopeless = new ArrayList<>();
+    boolean isTooCostly = false;
     for (RuleCharge charge : match.charges()) {
       Transaction one;
       try {
@@ -339,19 +345,18 @@ final class Side {
         throw e;
       }
       if (isAboveBurst(one, charge.cost(1))) {
-        Tally tally = tally(match.line(), charge.limit(), charge.shadow());
         if (!charge.shadow()) {
-          return denied(one, tally);
+          return denied(one, tally(match.line(), charge.limit(), false));
         }
-        hopeless.add(tally);
+        isTooCostly = true;
       }
     }
-    return charged(match.line(), match.enforced(limits, 1), match.trials(limits, 1), hopeless);
+    return charged(match.line(), match.enforced(limits, 1), match.trials(limits, 1), isTooCostly);
   }
 
   private Charges charged(
-      int line, List<Transaction> enforced, List<Transaction> trials, List<Tally> hopeless) {
-    if (enforced.isEmpty() && trials.isEmpty() && hopeless.isEmpty()) {
+      int line, List<Transaction> enforced, List<Transaction> trials, boolean isTooCostly) {
+    if (enforced.isEmpty() && trials.isEmpty() && !isTooCostly) {
       return Charges.of(Outcome.FREE, List.of());
     }
     List<Transaction> all = new ArrayList<>(enforced);
@@ -360,12 +365,12 @@ final class Side {
     for (Transaction transaction : all) {
       theirs.add(tally(line, transaction.name().name(), transaction.isShadow()));
     }
-    theirs.addAll(hopeless);
     return new Charges(
         Outcome.CHARGED,
         List.copyOf(all),
         List.copyOf(theirs),
         trials.size(),
+        isTooCostly,
         enforced.size() == 1 && theirs.size() == 1 && enforced.get(0).quota() != null
             ? limiter.limit(enforced.get(0).name().name())
             : null);
@@ -376,7 +381,10 @@ final class Side {
         new TallyKey(line, limit, shadow), key -> new Tally(line, limit, shadow));
   }
 
-  /** Counts a client for each limit to which the client's request is charged. */
+  /**
+   * Counts a client for each limit to which the client's request is charged. For a limit in shadow,
+   * a client counts even if the enforced limits deny all of the client's requests.
+   */
   void see(Charges charges, int client, long hash) {
     for (Tally tally : charges.tallies) {
       tally.sketch.add(hash);
@@ -387,8 +395,9 @@ final class Side {
   }
 
   /**
-   * Decides a request. Returns null if the request is allowed, or if the rules have already denied
-   * it. {@code client} is called only if a limit in shadow denies the request.
+   * Decides a request as a server does: limits in shadow are charged only if the enforced limits
+   * allow the request. Returns null if no limit decides the request, or if the rules have already
+   * denied it. {@code client} is called only if a limit in shadow denies the request.
    */
   @Nullable Decision decide(Charges charges, IntSupplier client) {
     Limit limit = charges.onlyLimit;
@@ -401,18 +410,18 @@ final class Side {
       return null;
     }
     List<Transaction> all = charges.together;
-    List<Tally> theirs = charges.tallies;
     int enforced = all.size() - charges.trials;
+    Decision decision = enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
+    if (decision != null && decision.denied()) {
+      return decision;
+    }
     for (int i = enforced; i < all.size(); i++) {
       Decision trial = limiter.spend(all.get(i));
       if (trial.denied()) {
-        theirs.get(i).deny(trial.retryInNanos(), client.getAsInt());
+        charges.tallies.get(i).deny(trial.retryInNanos(), client.getAsInt());
       }
     }
-    for (int i = all.size(); i < theirs.size(); i++) {
-      theirs.get(i).deny(0, client.getAsInt());
-    }
-    return enforced == 0 ? null : limiter.spend(all.subList(0, enforced));
+    return decision;
   }
 
   static Tally decisive(Charges charges, Decision decision) {

@@ -126,6 +126,7 @@ final class ReplayTest {
     long loginsNanos = 20_000_000_000L;
     Map<String, Long> denied = new HashMap<>();
     Map<String, Set<Integer>> deniedClients = new HashMap<>();
+    long tried = 0;
     long trials = 0;
     for (Request request : traffic) {
       long now = request.second() * 1_000_000_000;
@@ -133,7 +134,7 @@ final class ReplayTest {
       String logins = "logins" + request.client();
       if (request.path().equals("/login")) {
         boolean one = model.wouldDeny(logins, 3, loginsNanos, now);
-        boolean two = model.wouldDeny(calls, 20, callsNanos, now);
+        boolean two = model.wouldDeny(calls, 2, callsNanos, now);
         if (one || two) {
           String row = one ? "1 Logins" : "1 Calls"; // the one that asks for the longer wait
           denied.merge(row, 1L, Long::sum);
@@ -143,29 +144,33 @@ final class ReplayTest {
           model.spend(calls, callsNanos, now);
         }
       } else if (request.path().startsWith("/api")) {
-        if (model.wouldDeny(calls, 20, callsNanos, now)) {
+        if (model.wouldDeny(calls, 2, callsNanos, now)) {
           denied.merge("8 Calls", 1L, Long::sum);
           deniedClients.computeIfAbsent("8 Calls", u -> new HashSet<>()).add(request.client());
         } else {
           model.spend(calls, callsNanos, now);
-        }
-        String trial = "trial" + request.client();
-        if (model.wouldDeny(trial, 1, 3_600_000_000_000L, now)) {
-          trials++;
-        } else {
-          model.spend(trial, 3_600_000_000_000L, now);
+          tried++; // a request that an enforced limit denies is not charged in shadow
+          String trial = "trial" + request.client();
+          if (model.wouldDeny(trial, 1, 3_600_000_000_000L, now)) {
+            trials++;
+          } else {
+            model.spend(trial, 3_600_000_000_000L, now);
+          }
         }
       }
     }
 
-    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources(traffic)).run();
+    String few = LIMITS.replace("Calls: {burst: 20,", "Calls: {burst: 2,");
+    ReplayResult result = Replay.of(limits(few, RULES), sources(traffic)).run();
 
+    assertTrue(denied.containsKey("8 Calls"), "some requests are not charged in shadow");
     assertEquals(traffic.size(), result.totals().requests());
     assertEquals(6, result.totals().clients());
     Map<String, Long> found = new HashMap<>();
     for (Row row : result.rows()) {
       String line = row.rule().substring(row.rule().lastIndexOf(':') + 1);
       if (row.shadow()) {
+        assertEquals(tried, row.requests());
         assertEquals(trials, row.denied());
       } else if (row.denied() > 0) {
         String key = (line.equals("2") ? "1" : "8") + " " + row.limit();
@@ -266,7 +271,7 @@ final class ReplayTest {
     assertEquals(3, tooCostly.uncharged().tooCostly());
     assertTrue(
         ReplayText.lines(tooCostly, "", ClientNames.SHOW).stream()
-            .anyMatch(one -> one.matches("cost above the burst, never passes +3")));
+            .anyMatch(one -> one.matches("cost above the burst, never charged +3")));
   }
 
   private static String denied(Row row) {
@@ -400,6 +405,20 @@ final class ReplayTest {
               .run();
       assertEquals("Calls 203.0.113.1", denials.get(0).limit() + " " + denials.get(0).id());
     }
+  }
+
+  @Test
+  void costAboveTheBurstOfALimitInShadow_isNotCharged_asInAServer() throws IOException {
+    String log =
+        """
+        {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":"GET /api/x HTTP/1.1","tokens":9}
+        {"time":"2026-11-26T00:01:00Z","client":"203.0.113.1","request":"GET /api/x HTTP/1.1","tokens":1}
+        """;
+    ReplayResult result = Replay.of(limits(LIMITS, RULES), sources(log)).costField("tokens").run();
+    Row trial = result.rows().stream().filter(Row::shadow).findFirst().orElseThrow();
+    assertEquals("Trial 0 of 1", denied(trial) + " of " + trial.requests());
+    assertEquals(1, result.uncharged().tooCostly());
+    assertEquals(0, result.totals().denied());
   }
 
   @Test
@@ -683,6 +702,19 @@ final class ReplayTest {
     List<String> lines = ReplayText.lines(result, "", ClientNames.SHOW);
     assertTrue(lines.get(0).contains("about "));
     assertTrue(String.join("\n", lines).contains("All decisions are exact."), lines.toString());
+  }
+
+  @Test
+  void moreBucketsThanTheStoreHolds_endTheReplayWithAdvice() throws IOException {
+    StringBuilder log = new StringBuilder();
+    for (int client = 1; client <= 11; client++) {
+      log.append(new Request(client, client, "/login").line()).append('\n');
+    }
+    Replay replay =
+        Replay.of(limits(LIMITS, ""), sources(log.toString())).counts(List.of("Trial={ip}"));
+    replay.mostBuckets = 10;
+    String message = assertThrows(LogException.class, replay::run).getMessage();
+    assertTrue(message.contains("10 live buckets") && message.contains("--shard"), message);
   }
 
   @Test
