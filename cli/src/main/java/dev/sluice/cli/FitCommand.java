@@ -42,7 +42,8 @@ import picocli.CommandLine.Parameters;
       "  sluice fit --limits limits.yml --limit CallsPerClient \\",
       "       --count 'CallsPerClient={ip}' access.log",
       "  sluice fit --limits limits.yml --rules rules.yml --limit LoginsPerClient \\",
-      "       --never-deny 99.9%% --attack 2026-11-26T10:00Z..2026-11-26T11:00Z access.log"
+      "       --never-deny 99.9%% --attack 2026-11-26T10:00Z..2026-11-26T11:00Z \\",
+      "       access.log"
     })
 final class FitCommand extends ConsoleCommand {
 

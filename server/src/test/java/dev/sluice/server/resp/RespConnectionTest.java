@@ -217,6 +217,7 @@ final class RespConnectionTest {
     List<String> command =
         List.of(
             Path.of(System.getProperty("java.home"), "bin", "java").toString(),
+            "-Xbatch", // else the order of compilations on a busy machine decides what is inlined
             "-cp",
             System.getProperty("java.class.path"),
             LeastAllocated.class.getName());
