@@ -78,9 +78,7 @@ final class ClassDataArchiveTest {
   /** A wrong variable is the server's mistake to tell, and a right one may be a secret. */
   @Test
   void launcher_makesTheArchive_withoutTheSettingsOfTheServer() throws Exception {
-    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
-    var unused = program("java/bin/java", "#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
-    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path launcher = launcher("#!/bin/sh\nenv >\"$0.env\"\nexit 1\n");
     ProcessBuilder making = making(launcher);
     making.environment().put("SLUICE_STROE", "memory");
     making.environment().put("SLUICE_TOKEN_KEY", "secret\nof two lines");
@@ -96,9 +94,7 @@ final class ClassDataArchiveTest {
   /** A left-over folder would make the Debian package's scripts fail. */
   @Test
   void launcher_thatASignalEndsWhileItMakesTheArchive_leavesNoFiles() throws Exception {
-    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
-    var unused = program("java/bin/java", "#!/bin/sh\nkill -TERM $PPID\nexit 1\n");
-    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path launcher = launcher("#!/bin/sh\nkill -TERM $PPID\nexit 1\n");
     ProcessBuilder making = making(launcher);
     Process made = making.redirectErrorStream(true).start();
     String said = new String(made.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
@@ -109,9 +105,7 @@ final class ClassDataArchiveTest {
 
   @Test
   void launcher_whileAnotherProcessMakesTheArchive_makesNone() throws Exception {
-    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
-    var unused = program("java/bin/java", "#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
-    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path launcher = launcher("#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
     Path lock = folder.resolve("archive/sluice-17.0.9.jsa.making");
     Files.createDirectories(lock);
     Files.writeString(lock.resolve("pid"), ProcessHandle.current().pid() + "\n");
@@ -130,9 +124,7 @@ final class ClassDataArchiveTest {
   /** As after a reboot, when another process can have the number of a process that was killed. */
   @Test
   void launcher_thatFindsALockOfManyHours_makesTheArchive() throws Exception {
-    Path launcher = program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
-    var unused = program("java/bin/java", "#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
-    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    Path launcher = launcher("#!/bin/sh\ntouch \"$0.started\"\nexit 1\n");
     Path lock = folder.resolve("archive/sluice-17.0.9.jsa.making");
     Files.createDirectories(lock);
     Path pid = lock.resolve("pid");
@@ -156,6 +148,13 @@ final class ClassDataArchiveTest {
         .redirectError(ProcessBuilder.Redirect.DISCARD)
         .start()
         .waitFor();
+  }
+
+  /** Writes the launcher beside a Java runtime whose program {@code java} is the given script. */
+  private Path launcher(String java) throws IOException {
+    var unused = program("java/bin/java", java);
+    Files.writeString(folder.resolve("java/release"), "JAVA_VERSION=\"17.0.9\"\n");
+    return program("bin/sluice", Files.readString(Path.of("src/main/launcher/sluice")));
   }
 
   private Path program(String name, String text) throws IOException {

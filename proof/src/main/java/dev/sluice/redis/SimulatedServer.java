@@ -181,12 +181,11 @@ final class SimulatedServer {
    * call that waited for another user's lock can have begun before the server refused calls.
    */
   boolean refusesCalls() {
-    SimulatedDatabase own = database;
-    if (own != null && own.locksLast() > refusesSince) {
-      return false;
-    }
     boolean refuses = world.now() < refusesUntil - 5_000_000 && !refusesPing;
-    return up && refuses && world.now() - refusesSince > 100_000_000;
+    return up
+        && refuses
+        && world.now() - refusesSince > 100_000_000
+        && !wasLockedSince(refusesSince);
   }
 
   /** Returns whether the server has refused all calls since a given moment. */
@@ -199,8 +198,12 @@ final class SimulatedServer {
    * user's lock, since a given moment.
    */
   boolean refusedSeveral(long since) {
+    return refusesSeveralUntil > since || wasLockedSince(since);
+  }
+
+  private boolean wasLockedSince(long since) {
     SimulatedDatabase own = database;
-    return refusesSeveralUntil > since || (own != null && own.locksLast() > since);
+    return own != null && own.locksLast() > since;
   }
 
   void runOutOfMemory(long nanos) {

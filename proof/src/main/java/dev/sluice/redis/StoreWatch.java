@@ -65,11 +65,11 @@ final class StoreWatch implements BucketStore.Observer {
   public void called(String server, Result result, int batches, int charges, long elapsed) {
     long mostNanos = elapsed + elapsed / 1_000; // the process's clock can be slow
     long start = world.now() - mostNanos;
-    boolean mayHaveRefused = result == Result.TIMED_OUT && fleet.refusedSeveral(start);
     SimulatedServer at = at(server);
     // If a lock made a call fail, the breaker counts the call as answered, even after a time-out.
-    boolean mayBeOfLocks = isDatabase() && result != Result.ANSWERED && fleet.refusedSeveral(start);
-    boolean counts = network.mastersSince() <= start && !mayHaveRefused && !mayBeOfLocks;
+    boolean mayBeRefused = isDatabase() ? result != Result.ANSWERED : result == Result.TIMED_OUT;
+    boolean counts =
+        network.mastersSince() <= start && !(mayBeRefused && fleet.refusedSeveral(start));
     connects.called(server, result);
     boolean refused = result == Result.FAILED && at != null && at.refusedAll(start);
     require(breakers.called(server, result, refused, elapsed, counts));

@@ -85,7 +85,7 @@ final class ReplayRun {
   private final Clock clock = new Clock();
   private final Side base;
   private final @Nullable Side other;
-  private final @Nullable Transaction watched;
+  private final List<String> watchedKeys; // of the watched bucket, enforced and in shadow
   private final LogEntry[] entries = new LogEntry[GROUP];
   private final long[] hashes = new long[GROUP];
   private final @Nullable Known[] likely = new @Nullable Known[GROUP];
@@ -129,10 +129,12 @@ final class ReplayRun {
             options.counts,
             clock,
             options.mostBuckets);
-    this.watched =
-        options.watchedLimit == null
-            ? null
-            : Transaction.of(options.limits, options.watchedLimit, options.watchedId);
+    if (options.watchedLimit == null) {
+      this.watchedKeys = List.of();
+    } else {
+      Transaction watched = Transaction.of(options.limits, options.watchedLimit, options.watchedId);
+      this.watchedKeys = List.of(watched.bucketKey(), watched.inShadow().bucketKey());
+    }
     Limits against = options.against;
     if (against == null) {
       this.other = null;
@@ -425,11 +427,10 @@ final class ReplayRun {
     if (options.demandedLimit != null) {
       made.demands = base.demands(options.demandedLimit, request, options.client, hits);
     }
-    if (watched != null) {
-      List<String> keys = List.of(watched.bucketKey(), watched.inShadow().bucketKey());
+    if (!watchedKeys.isEmpty()) {
       made.watched =
           ofBase.together.stream()
-              .filter(one -> keys.contains(one.bucketKey()))
+              .filter(one -> watchedKeys.contains(one.bucketKey()))
               .findFirst()
               .orElse(null);
     }
