@@ -189,6 +189,9 @@ public final class Fit implements Demands {
   }
 
   private int[] heavy() {
+    if (attack == null) {
+      return new int[0];
+    }
     long[] sent = Arrays.copyOf(inAttack, ids.size());
     Arrays.sort(sent);
     long half = (Arrays.stream(sent).sum() + 1) / 2;

@@ -446,6 +446,10 @@ final class ReplayRun {
         other.see(ofOther, made.client, hash);
       }
     }
+    ofBase.shrink();
+    if (ofOther != null) {
+      ofOther.shrink();
+    }
     remember(made, entry.hash(columns));
     return made;
   }
