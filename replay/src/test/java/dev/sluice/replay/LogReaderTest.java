@@ -568,11 +568,10 @@ final class LogReaderTest {
 
   @Test
   void longLinesAmongShortOnes_enlargeFewOfTheBuffers() throws IOException {
-    String longLine = COMBINED.replace("/a?", "/" + "x".repeat(15_000) + "?");
+    String longPath = "/" + "x".repeat(15_000) + "?";
     StringBuilder text = new StringBuilder();
     for (int i = 0; i < 40_000; i++) {
-      String line = i % 19 == 0 ? longLine : COMBINED;
-      text.append(line.replace("00:00:03", "00:00:%02d".formatted(i / 1000))).append('\n');
+      text.append(line(i / 1000).replace("/a?", i % 19 == 0 ? longPath : "/a?")).append('\n');
     }
     LogReader reader = reader("combined", text.toString());
     Set<LogEntry> buffers = Collections.newSetFromMap(new IdentityHashMap<>());
@@ -590,7 +589,7 @@ final class LogReaderTest {
     AtomicInteger open = new AtomicInteger();
     List<LogSource> sources = new ArrayList<>();
     for (int i = 0; i < 1000; i++) {
-      sources.add(counted(source("log" + i, gzip(line(10 * i) + "\n" + line(10 * i + 5))), open));
+      sources.add(counted(source("log" + i, gzip(line(10L * i) + "\n" + line(10L * i + 5))), open));
     }
     long before = threads.getCurrentThreadAllocatedBytes();
     LogReader reader = new LogReader("combined", ZoneOffset.UTC, sources, WINDOW, true);

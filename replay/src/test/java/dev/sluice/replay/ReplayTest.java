@@ -359,13 +359,13 @@ final class ReplayTest {
   @Test
   void headingInTheMiddleOfALog_addsAColumn_forClientsThatAreKnown() throws IOException {
     StringBuilder log = new StringBuilder("#Fields: date time c-ip\n");
-    String line = "2026-11-26\t00:%02d:%02d\t203.0.113.1\n";
+    String line = "2026-11-26\t00:%02d:%02d\t203.0.113.1";
     for (int i = 0; i < 1200; i++) {
-      log.append(line.formatted(i / 60, i % 60));
+      log.append(String.format(Locale.ROOT, line + "\n", i / 60, i % 60));
     }
     log.append("#Fields: date time c-ip x-tokens\n");
     for (int i = 1200; i < 1210; i++) {
-      log.append(line.formatted(i / 60, i % 60).replace("\n", "\t2\n"));
+      log.append(String.format(Locale.ROOT, line + "\t2\n", i / 60, i % 60));
     }
     ReplayResult result =
         Replay.of(limits(LIMITS, ""), sources(log.toString()))
