@@ -61,6 +61,21 @@ record Console(InputStream in, OutputStream out, PrintWriter err, boolean isTerm
     }
   }
 
+  /**
+   * Prints a result whose exit code says more than that the command ended. The exit code is the
+   * same if the reader closes the pipe before the end.
+   */
+  void print(Runnable lines) {
+    try {
+      lines.run();
+      flush();
+    } catch (OutputException e) {
+      if (!e.readerIsGone()) {
+        throw e;
+      }
+    }
+  }
+
   void flush() {
     try {
       out.flush();

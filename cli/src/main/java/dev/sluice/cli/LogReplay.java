@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
-import dev.sluice.cli.Console.OutputException;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
@@ -252,19 +251,15 @@ final class LogReplay {
     List<String> compared = new ArrayList<>();
     boolean isSame = atServer == null || comparison.compare(result, atServer, compared);
     List<FailIf> met = conditions.stream().filter(one -> one.isMet(result)).toList();
-    try {
-      if (json) {
-        console.line(ReplayJson.of(result, names));
-      } else {
-        ReplayText.lines(result, candidate, names).forEach(console::line);
-        compared.forEach(console::line);
-      }
-      console.flush();
-    } catch (OutputException e) { // the exit code still says whether a condition is met
-      if (!e.readerIsGone()) {
-        throw e;
-      }
-    }
+    console.print(
+        () -> {
+          if (json) {
+            console.line(ReplayJson.of(result, names));
+          } else {
+            ReplayText.lines(result, candidate, names).forEach(console::line);
+            compared.forEach(console::line);
+          }
+        });
     if (json) {
       compared.forEach(console.err()::println);
     }

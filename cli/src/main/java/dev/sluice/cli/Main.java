@@ -24,6 +24,7 @@ import java.nio.charset.StandardCharsets;
 import java.util.Collection;
 import java.util.LinkedHashMap;
 import java.util.ListResourceBundle;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
@@ -66,11 +67,19 @@ public final class Main {
               new FileOutputStream(FileDescriptor.err),
               args);
     } catch (OutOfMemoryError e) {
-      System.err.println(
-          "sluice: out of memory; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx2g");
+      System.err.println("sluice: " + outOfMemory(Runtime.getRuntime().maxMemory()));
       code = Exit.OUT_OF_MEMORY;
     }
     System.exit(code);
+  }
+
+  /** Returns a message that suggests a heap of twice the size, in whole GB. */
+  static String outOfMemory(long heapBytes) {
+    return String.format(
+        Locale.ROOT,
+        "out of memory with a heap of %,d MB; give the JVM a larger heap, such as SLUICE_OPTS=-Xmx%sg",
+        heapBytes >> 20,
+        1 + ((2 * heapBytes - 1) >> 30));
   }
 
   static int run(InputStream in, OutputStream out, OutputStream err, String... args) {

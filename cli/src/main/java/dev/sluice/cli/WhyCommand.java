@@ -141,6 +141,11 @@ final class WhyCommand extends ConsoleCommand {
               .formatted(result.totals().requests(), limit, SafeText.printable(id), advice(id)));
       return Exit.NO;
     }
+    console.print(() -> steps(quotas, result.log().zone()));
+    return denied == 0 ? Exit.DONE : Exit.NO;
+  }
+
+  private void steps(List<Quota> quotas, ZoneId zone) {
     console.line(
         "%s requests are charged to %s of %s (%s); %s of them are denied."
             .formatted(charged, limit, SafeText.printable(id), said(quotas), denied));
@@ -148,10 +153,8 @@ final class WhyCommand extends ConsoleCommand {
       console.line("The limit has several quotas; the tokens are those of the emptiest bucket.");
     }
     console.line("");
-    ZoneId zone = result.log().zone();
     long burst = Quota.leastBurst(quotas);
     (after == 0 ? latest : shown).forEach(step -> console.line(line(step, burst, zone)));
-    return denied == 0 ? Exit.DONE : Exit.NO;
   }
 
   private static String advice(String id) {

@@ -122,19 +122,12 @@ final class LogReplayTest {
 
   @Test
   void conditionIsMet_thoughTheReaderOfThePipeHasGone() {
-    OutputStream closed =
-        new OutputStream() {
-          @Override
-          public void write(int b) throws IOException {
-            throw new IOException("Broken pipe");
-          }
-        };
     for (String bound : List.of("0", "90")) {
       ByteArrayOutputStream err = new ByteArrayOutputStream();
       int code =
           Main.run(
               InputStream.nullInputStream(),
-              closed,
+              closedPipe(),
               err,
               "replay",
               "--limits",
@@ -150,6 +143,35 @@ final class LogReplayTest {
       assertThat(err.toString(StandardCharsets.UTF_8))
           .isEqualTo(isMet ? "--fail-if: denied-requests is 3 of 10, which is > 0\n" : "");
     }
+  }
+
+  private static OutputStream closedPipe() {
+    return new OutputStream() {
+      @Override
+      public void write(int b) throws IOException {
+        throw new IOException("Broken pipe");
+      }
+    };
+  }
+
+  @Test
+  void why_tellsWhetherARequestWasDenied_thoughTheReaderOfThePipeHasGone() throws IOException {
+    String line = line("203.0.113.7", 0).replace("/login", "/" + "x".repeat(4000)); // fills buffers
+    int code =
+        Main.run(
+            InputStream.nullInputStream(),
+            closedPipe(),
+            OutputStream.nullOutputStream(),
+            "why",
+            "LoginsPerClient",
+            "203.0.113.7",
+            "--limits",
+            limits,
+            "--count",
+            "LoginsPerClient={ip}",
+            "--log",
+            write("long.log", line.repeat(40)));
+    assertThat(code).isEqualTo(Exit.NO);
   }
 
   @Test

@@ -187,4 +187,10 @@ final class MainTest {
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     return run.err().lines().findFirst().orElseThrow().replaceFirst("^sluice: ", "");
   }
+
+  @ParameterizedTest
+  @CsvSource({"518979584, 494 MB, -Xmx1g", "1073741824, '1,024 MB', -Xmx2g", "1, 0 MB, -Xmx1g"})
+  void fullHeap_isReported_withItsSizeAndTheNextSize(long bytes, String size, String option) {
+    assertThat(Main.outOfMemory(bytes)).contains("heap of " + size, "SLUICE_OPTS=" + option);
+  }
 }

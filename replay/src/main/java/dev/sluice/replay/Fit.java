@@ -20,8 +20,8 @@ import org.jspecify.annotations.Nullable;
 /**
  * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
  * which a given share of the clients is never denied. In this class, a client is an id of the
- * limit. The result is exact if each request is charged to only one id of the limit. A fit takes 8
- * bytes of memory per client, and 16 bytes per client and rate. Not thread-safe.
+ * limit. The result is exact if each request is charged to only one id of the limit. A fit takes
+ * about 50 bytes of memory per client, and 16 bytes per client and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -189,6 +189,9 @@ public final class Fit implements Demands {
   }
 
   private int[] heavy() {
+    if (attack == null) {
+      return new int[0];
+    }
     long[] sent = Arrays.copyOf(inAttack, ids.size());
     Arrays.sort(sent);
     long half = (Arrays.stream(sent).sum() + 1) / 2;

@@ -13,11 +13,13 @@ final class LogEntry {
 
   private static final int ABSENT = -1;
   private static final int PADDING = Long.BYTES; // so that the hash function can read whole words
+  private static final int SHORTEST = 256;
+  private static final int MOST_UNUSED = 4; // the most by which a buffer is too large for its line
 
   private final LogFormat format;
   private int[] from;
   private int[] to;
-  private byte[] bytes = new byte[512]; // at least PADDING bytes longer than the line
+  private byte[] bytes = new byte[SHORTEST]; // at least PADDING bytes longer than the line
   private int length;
   private long atNanos;
   private long status = -1;
@@ -34,8 +36,10 @@ final class LogEntry {
    * Replaces the line. Until the new line is parsed, the positions of its columns are not known.
    */
   void take(byte[] line, int start, int newLength) {
-    if (bytes.length < newLength + PADDING) {
-      bytes = new byte[Math.max(newLength + PADDING, 2 * bytes.length)];
+    int needed = newLength + PADDING;
+    int size = Math.max(SHORTEST, Integer.highestOneBit(needed) << 1);
+    if (bytes.length < needed || bytes.length > MOST_UNUSED * size) {
+      bytes = new byte[size];
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;

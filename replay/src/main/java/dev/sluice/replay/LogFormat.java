@@ -462,16 +462,14 @@ abstract class LogFormat {
   /** A log with one separator between values. A heading names the columns. */
   static final class DelimitedLog extends LogFormat {
 
-    // The host that the client asked for; cs(Host) is the name of the CloudFront distribution.
-    private static final String HOST = "x-host-header";
     private static final Map<String, String> CLOUDFRONT =
         Map.ofEntries(
             Map.entry("date", "date"),
             Map.entry("time", "time"),
             Map.entry("c-ip", "client"),
             Map.entry("cs-method", "method"),
-            Map.entry(HOST, "host"),
-            Map.entry("cs(host)", "host"),
+            Map.entry("x-host-header", "host"), // the host that the client asked for
+            Map.entry("cs(host)", "header:host"), // the name of the CloudFront distribution
             Map.entry("cs-uri-stem", "target"),
             Map.entry("cs-uri-query", "query"),
             Map.entry("sc-status", "status"),
@@ -507,10 +505,6 @@ abstract class LogFormat {
               separator == '\t'
                   ? text.substring(FIELDS.length()).strip().split("[ \t]+", -1)
                   : text.split(",", -1);
-          if (separator == '\t' && Arrays.stream(titles).anyMatch(HOST::equalsIgnoreCase)) {
-            // before cs(Host), since the first column with a shared name has it
-            int unused = columnOf(HOST);
-          }
           ofFile.columns = Arrays.stream(titles).mapToInt(this::columnOf).toArray();
         }
         return true;

@@ -5,16 +5,17 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.replay.ReplayResult.Lines;
 import io.airlift.compress.MalformedInputException;
 import io.airlift.compress.zstd.ZstdInputStream;
-import java.io.BufferedInputStream;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.io.PushbackInputStream;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
+import java.util.PriorityQueue;
 import java.util.zip.GZIPInputStream;
 import org.jspecify.annotations.Nullable;
 
@@ -22,8 +23,9 @@ import org.jspecify.annotations.Nullable;
  * A server writes a line when a request ends, and several processes can write into one file. Lines
  * are therefore out of order by some seconds. The reader holds lines back for the length of a
  * window, and sorts them. It searches the place of a new line from the end, since most lines are
- * later than the line before them. The window ends at the newest line of the file that lags behind
- * all other files.
+ * later than the line before them. The window ends at the time that all files have reached. A file
+ * has reached a time if two of its lines are at least as late, so that one line with a time in the
+ * future does not count.
  */
 /**
  * The requests of several logs, in the order of time. Holds in memory only lines whose times lie
@@ -32,13 +34,13 @@ import org.jspecify.annotations.Nullable;
 final class LogReader implements AutoCloseable {
 
   private static final int LONGEST_LINE = 1 << 20;
-  // The buffer is larger than the buffers of the streams, so that the streams read into it
-  // directly.
+  // Hundreds of files can be open, so a file has a large buffer only after its first lines.
+  private static final int FIRST_BUFFER = 1 << 13;
   private static final int BUFFER = 1 << 18;
   private static final int HEAD = 1 << 16; // enough bytes to recognise the format
   private static final int MOST_HELD = 200_000;
   private static final long MOST_HELD_BYTES = 1 << 26;
-  private static final int MOST_SPARE_BYTES = 1 << 14;
+  private static final long MOST_SPARE_BYTES = 1 << 24;
   private static final int SHOWN = 80;
 
   private final LogFormat format;
@@ -48,9 +50,12 @@ final class LogReader implements AutoCloseable {
   private LogEntry[] held = new LogEntry[256];
   private int first;
   private int count;
-  private long heldBytes;
+  private long heldBytes; // the size of the buffers of the held lines
   private final List<LogEntry> spare = new ArrayList<>();
-  private @Nullable File hindmost; // the file with the earliest time; null at the end of all files
+  private long spareBytes;
+  // The file that has reached the earliest time; null at the end of all files.
+  private @Nullable File hindmost;
+  private final PriorityQueue<File> others = new PriorityQueue<>();
   private long givenNanos = Long.MIN_VALUE;
   private long lines;
   private long unread;
@@ -80,10 +85,11 @@ final class LogReader implements AutoCloseable {
     this.strict = strict;
     LogFormat known = formatName == null ? null : LogFormat.parse(formatName, zone);
     for (LogSource source : sources) {
-      files.add(new File(source));
+      files.add(new File(source, files.size()));
     }
     this.format = known == null ? recognised(zone) : known;
-    this.hindmost = hindmost();
+    others.addAll(files);
+    this.hindmost = others.poll();
   }
 
   private LogFormat recognised(ZoneId zone) throws IOException {
@@ -126,7 +132,7 @@ final class LogReader implements AutoCloseable {
     LogEntry oldest = held[first];
     first = (first + 1) & (held.length - 1);
     count--;
-    heldBytes -= oldest.length();
+    heldBytes -= oldest.bytes().length;
     if (oldest.atNanos() < givenNanos) {
       late++;
       oldest.at(givenNanos);
@@ -137,8 +143,9 @@ final class LogReader implements AutoCloseable {
 
   /** Takes back the object of a request, to use it for another line. */
   void release(LogEntry entry) {
-    if (entry.bytes().length <= MOST_SPARE_BYTES) {
+    if (spareBytes < MOST_SPARE_BYTES) {
       spare.add(entry);
+      spareBytes += entry.bytes().length;
     }
   }
 
@@ -146,44 +153,48 @@ final class LogReader implements AutoCloseable {
     if (count == 0 || hindmost == null) {
       return false;
     }
-    long newestNanos = hindmost.atNanos;
+    long reachedNanos = hindmost.reachedNanos;
     return count >= MOST_HELD
         || heldBytes >= MOST_HELD_BYTES
-        || (newestNanos != TimeText.NONE && newestNanos - held[first].atNanos() >= windowNanos);
-  }
-
-  private @Nullable File hindmost() {
-    File found = null;
-    for (File file : files) {
-      if (!file.ended && (found == null || file.atNanos < found.atNanos)) {
-        found = file;
-      }
-    }
-    return found;
+        || (reachedNanos != TimeText.NONE && reachedNanos - held[first].atNanos() >= windowNanos);
   }
 
   /**
-   * Reads a request from the file whose last line is earlier than the last lines of the other
-   * files. Returns false at the end of all files.
+   * Reads a request from the file that has reached the earliest time. Returns false at the end of
+   * all files.
    */
   private boolean readOne() throws IOException {
     File file = hindmost;
     if (file == null) {
       return false;
     }
-    LogEntry entry = spare.isEmpty() ? new LogEntry(format) : spare.remove(spare.size() - 1);
+    LogEntry entry = spare();
     if (file.read(entry)) {
       hold(entry);
+      File other = others.peek();
+      if (other != null && other.compareTo(file) < 0) {
+        others.add(file);
+        hindmost = others.poll();
+      }
     } else {
-      spare.add(entry);
+      release(entry);
+      hindmost = others.poll();
     }
-    hindmost = hindmost();
     return true;
+  }
+
+  private LogEntry spare() {
+    if (spare.isEmpty()) {
+      return new LogEntry(format);
+    }
+    LogEntry entry = spare.remove(spare.size() - 1);
+    spareBytes -= entry.bytes().length;
+    return entry;
   }
 
   private void hold(LogEntry entry) {
     long at = entry.atNanos();
-    heldBytes += entry.length();
+    heldBytes += entry.bytes().length;
     if (count == held.length) {
       LogEntry[] larger = new LogEntry[2 * held.length];
       for (int i = 0; i < count; i++) {
@@ -238,14 +249,13 @@ final class LogReader implements AutoCloseable {
 
   /** Returns a stream of the uncompressed bytes. Detects gzip and zstd by the first bytes. */
   static InputStream unpacked(InputStream in) throws IOException {
-    BufferedInputStream buffered = new BufferedInputStream(in, 1 << 16);
-    buffered.mark(4);
-    byte[] magic = buffered.readNBytes(4);
-    buffered.reset();
+    PushbackInputStream whole = new PushbackInputStream(in, 4);
+    byte[] magic = whole.readNBytes(4);
+    whole.unread(magic);
     if (isGzip(magic)) {
-      return new GZIPInputStream(new NeverEmpty(buffered), 1 << 16);
+      return new GZIPInputStream(new NeverEmpty(whole), FIRST_BUFFER);
     }
-    return isZstd(magic) ? new ZstdInputStream(buffered) : buffered;
+    return isZstd(magic) ? new ZstdInputStream(whole) : whole;
   }
 
   static boolean isPacked(byte[] magic) {
@@ -276,26 +286,34 @@ final class LogReader implements AutoCloseable {
     }
   }
 
-  private final class File {
+  private final class File implements Comparable<File> {
 
     private final LogSource source;
+    private final int place; // the place among all files
     private final InputStream in;
-    private byte[] buffer = new byte[BUFFER];
+    private byte[] buffer = new byte[FIRST_BUFFER];
     private int start;
     private int filled;
     private long number;
     private final LogFormat.Headings headings = new LogFormat.Headings();
-    private long atNanos = TimeText.NONE;
-    private boolean ended;
+    private long atNanos = TimeText.NONE; // the latest time of a line
+    private long reachedNanos = TimeText.NONE; // the latest time but one
     private @Nullable Exception failure; // thrown after the readable part of the file was read
 
-    File(LogSource source) {
+    File(LogSource source, int place) {
       this.source = source;
+      this.place = place;
       try {
         this.in = unpacked(source.open());
       } catch (IOException e) {
         throw unreadable(e);
       }
+    }
+
+    @Override
+    public int compareTo(File other) {
+      int byTime = Long.compare(reachedNanos, other.reachedNanos);
+      return byTime != 0 ? byTime : Integer.compare(place, other.place);
     }
 
     private LogException unreadable(Exception e) {
@@ -324,6 +342,7 @@ final class LogReader implements AutoCloseable {
             if (at < atNanos) {
               mostLateNanos = Math.max(mostLateNanos, atNanos - at);
             }
+            reachedNanos = Math.max(reachedNanos, Math.min(atNanos, at));
             atNanos = Math.max(atNanos, at);
             return true;
           }
@@ -331,7 +350,8 @@ final class LogReader implements AutoCloseable {
         }
         length = line();
       }
-      ended = true;
+      buffer = new byte[0];
+      in.close();
       return false;
     }
 
@@ -382,8 +402,8 @@ final class LogReader implements AutoCloseable {
         if (filled > 2 * LONGEST_LINE) {
           scanned = filled = LONGEST_LINE + 1;
         }
-        if (filled == buffer.length) {
-          buffer = Arrays.copyOf(buffer, 2 * buffer.length);
+        if (filled == buffer.length || (number > 0 && buffer.length < BUFFER)) {
+          buffer = Arrays.copyOf(buffer, Math.max(BUFFER, 2 * buffer.length));
         }
         int read = fill();
         if (read < 0 && failure != null) {
@@ -402,6 +422,7 @@ final class LogReader implements AutoCloseable {
 
     /** Fills the buffer with the first bytes of the file, without consuming these bytes. */
     void fillHead() throws IOException {
+      buffer = new byte[BUFFER];
       int read = 0;
       while (read >= 0 && filled < HEAD) {
         filled += read;

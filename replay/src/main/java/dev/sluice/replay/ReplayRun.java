@@ -96,6 +96,7 @@ final class ReplayRun {
   private final @Nullable Known[] known = new @Nullable Known[REMEMBERED];
   private long keyBytes; // the size of the keys of all known lines
   private int[] columns = new int[0]; // a key consists of the values of these columns
+  private int allColumns; // the number of columns of the format
 
   private final ClientCounts clients;
   private final TimeLine time;
@@ -266,6 +267,10 @@ final class ReplayRun {
   }
 
   private void decide(LogEntry[] batch, int from, int to) {
+    if (allColumns != reader.format().columns()) { // a heading added columns that no key has
+      allColumns = reader.format().columns();
+      forgetAll();
+    }
     int kept = 0;
     for (int i = from; i < to; i++) {
       hasStatus |= batch[i].status() >= 0;
@@ -440,6 +445,10 @@ final class ReplayRun {
       if (other != null && ofOther != null) {
         other.see(ofOther, made.client, hash);
       }
+    }
+    ofBase.shrink();
+    if (ofOther != null) {
+      ofOther.shrink();
     }
     remember(made, entry.hash(columns));
     return made;

@@ -11,9 +11,11 @@ import dev.sluice.replay.ReadAhead.Batch;
 import io.airlift.compress.zstd.ZstdOutputStream;
 import java.io.ByteArrayInputStream;
 import java.io.ByteArrayOutputStream;
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -22,9 +24,12 @@ import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Locale;
+import java.util.Set;
 import java.util.UUID;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -538,10 +543,88 @@ final class LogReaderTest {
   @Test
   void linesWithinTheWindow_areSorted_andLaterOnesAreCounted() throws IOException {
     LogReader reader =
-        reader("combined", String.join("\n", line(10), line(7), line(12), line(30), line(3)));
-    assertEquals(List.of(7L, 10L, 12L, 12L, 30L), all(reader).stream().sorted().toList());
+        reader(
+            "combined",
+            String.join("\n", line(10), line(7), line(12), line(30), line(31), line(3)));
+    assertEquals(List.of(7L, 10L, 12L, 12L, 30L, 31L), all(reader));
     assertEquals(1, reader.found().late());
-    assertEquals(Duration.ofSeconds(27).toNanos(), reader.found().mostLateNanos());
+    assertEquals(Duration.ofSeconds(28).toNanos(), reader.found().mostLateNanos());
+  }
+
+  @Test
+  void lineWithATimeInTheFuture_makesNoOtherLineOfItsFileLate() throws IOException {
+    LogReader reader =
+        new LogReader(
+            "combined",
+            ZoneOffset.UTC,
+            List.of(
+                source("a", bytes(line(1), line(4).replace("2026", "2062"), line(3), line(5))),
+                source("b", bytes(line(2), line(4), line(90)))),
+            WINDOW,
+            true);
+    assertEquals(List.of(1L, 2L, 3L, 4L, 5L, 90L), all(reader).subList(0, 6));
+    assertEquals(0, reader.found().late());
+  }
+
+  @Test
+  void longLinesAmongShortOnes_enlargeFewOfTheBuffers() throws IOException {
+    String longPath = "/" + "x".repeat(15_000) + "?";
+    StringBuilder text = new StringBuilder();
+    for (int i = 0; i < 40_000; i++) {
+      text.append(line(i / 1000).replace("/a?", i % 19 == 0 ? longPath : "/a?")).append('\n');
+    }
+    LogReader reader = reader("combined", text.toString());
+    Set<LogEntry> buffers = Collections.newSetFromMap(new IdentityHashMap<>());
+    for (LogEntry entry = reader.next(); entry != null; entry = reader.next()) {
+      buffers.add(entry);
+      reader.release(entry);
+    }
+    long bytes = buffers.stream().mapToLong(entry -> entry.bytes().length).sum();
+    assertTrue(bytes < 20_000_000, bytes + " bytes for 5,000 lines in memory");
+  }
+
+  @Test
+  void thousandShortFiles_takeLittleMemory_andAreClosedOneByOne() throws IOException {
+    var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
+    AtomicInteger open = new AtomicInteger();
+    List<LogSource> sources = new ArrayList<>();
+    for (int i = 0; i < 1000; i++) {
+      sources.add(counted(source("log" + i, gzip(line(10L * i) + "\n" + line(10L * i + 5))), open));
+    }
+    long before = threads.getCurrentThreadAllocatedBytes();
+    LogReader reader = new LogReader("combined", ZoneOffset.UTC, sources, WINDOW, true);
+    assertNotNull(reader.next());
+    long bytes = threads.getCurrentThreadAllocatedBytes() - before;
+    assertTrue(bytes < 100_000_000, bytes + " bytes allocated for the first line");
+    for (int i = 1; i < 2000; i++) {
+      assertNotNull(reader.next());
+      assertTrue(open.get() <= 1002 - i / 2, open + " files are open after line " + i);
+    }
+    assertNull(reader.next());
+  }
+
+  /** A log that counts how many logs are open. */
+  private static LogSource counted(LogSource log, AtomicInteger open) {
+    return new LogSource() {
+      @Override
+      public String name() {
+        return log.name();
+      }
+
+      @Override
+      public InputStream open() throws IOException {
+        open.incrementAndGet();
+        return new FilterInputStream(log.open()) {
+          private boolean closed;
+
+          @Override
+          public void close() {
+            open.addAndGet(closed ? 0 : -1);
+            closed = true;
+          }
+        };
+      }
+    };
   }
 
   @Test

@@ -357,6 +357,26 @@ final class ReplayTest {
   }
 
   @Test
+  void headingInTheMiddleOfALog_addsAColumn_forClientsThatAreKnown() throws IOException {
+    StringBuilder log = new StringBuilder("#Fields: date time c-ip\n");
+    String line = "2026-11-26\t00:%02d:%02d\t203.0.113.1";
+    for (int i = 0; i < 1200; i++) {
+      log.append(String.format(Locale.ROOT, line + "\n", i / 60, i % 60));
+    }
+    log.append("#Fields: date time c-ip x-tokens\n");
+    for (int i = 1200; i < 1210; i++) {
+      log.append(String.format(Locale.ROOT, line + "\t2\n", i / 60, i % 60));
+    }
+    ReplayResult result =
+        Replay.of(limits(LIMITS, ""), sources(log.toString()))
+            .format("cloudfront")
+            .counts(List.of("Calls={ip}"))
+            .costField("x-tokens")
+            .run();
+    assertEquals(1200, result.uncharged().lackingCost());
+  }
+
+  @Test
   void costThatIsNoNumber_isTakenAs1_andCounted() throws IOException {
     StringBuilder log = new StringBuilder();
     for (String cost : List.of("7", "-", "many", "", "1.5", "-3", "12345678901234567890", "7")) {
