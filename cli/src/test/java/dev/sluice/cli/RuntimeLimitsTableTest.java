@@ -111,6 +111,20 @@ class RuntimeLimitsTableTest {
     }
   }
 
+  @Test
+  void overrideOfTheFiles_isInForceAgain_whenTheOneOfTheTableHasEnded() throws Exception {
+    LimitOverride deployed = override("k", 7);
+    files = files.withOverrides(List.of(deployed));
+    Instant end = Instant.now().plusSeconds(3);
+    table.put(List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)));
+    try (Server server = new Server(database, RARELY)) {
+      await().atMost(Duration.ofMinutes(1)).until(() -> !Instant.now().isBefore(end));
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> deployed.equals(server.runtime.override(CALLS, "k")));
+    }
+  }
+
   /** A connection can fail after the change was saved. */
   @Test
   void change_isConfirmedExactlyIfItIsSaved_whicheverConnectionFails() throws Exception {
