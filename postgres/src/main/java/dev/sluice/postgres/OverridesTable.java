@@ -189,6 +189,7 @@ public final class OverridesTable {
         source,
         connection -> {
           if (!mayLower) {
+            Migrations.lock(connection); // so that no other call adds the same override meanwhile
             requireNoneLowered(connection, inOrder);
           }
           int added = 0;

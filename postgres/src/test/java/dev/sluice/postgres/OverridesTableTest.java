@@ -432,6 +432,43 @@ class OverridesTableTest {
     }
   }
 
+  /** Race: both find no row that they could lower. */
+  @Test
+  void put_ofANewOverride_byTwoAtOnce_doesNotLowerTheFirstOne() throws Exception {
+    table.migrate();
+    LimitOverride high = several(Quota.per(1_000, Duration.ofHours(1)));
+    CompletableFuture<PutResult> first;
+    CompletableFuture<PutResult> second;
+    try (Connection locking = source.getConnection();
+        Statement lock = locking.createStatement()) {
+      locking.setAutoCommit(false);
+      lock.execute("LOCK TABLE rate_limit_overrides IN SHARE MODE");
+      first = inBackground(() -> table.put(List.of(high), false));
+      awaitWaiting(1);
+      second = inBackground(() -> table.put(List.of(several(AN_HOUR)), false));
+      awaitWaiting(2);
+    }
+    assertThat(first.get()).isEqualTo(new PutResult(1, 0, 0));
+    assertThatThrownBy(second::get).hasRootCauseInstanceOf(LoweredException.class);
+    assertThat(table.load().overrides()).containsExactly(high);
+  }
+
+  private void awaitWaiting(int sessions) throws SQLException {
+    try (Connection watching = source.getConnection();
+        Statement watch = watching.createStatement()) {
+      await()
+          .until(
+              () -> {
+                try (ResultSet found =
+                    watch.executeQuery(
+                        "SELECT count(*) FROM pg_stat_activity"
+                            + " WHERE datname = current_database() AND wait_event_type = 'Lock'")) {
+                  return found.next() && found.getInt(1) == sessions;
+                }
+              });
+    }
+  }
+
   @Test
   void aConnectionThatIsDropped_tellsWhyItWas() throws Exception {
     table.migrate();
