@@ -122,7 +122,8 @@ public final class OverridesTable {
    *
    * @param overrides overrides of limits that are in the catalogue
    * @return the number of new overrides and of changed overrides
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
@@ -138,7 +139,8 @@ public final class OverridesTable {
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    * @throws IllegalArgumentException if a name is not in the catalogue, or a comment contains a
    *     character that PostgreSQL cannot store
    */
@@ -158,7 +160,8 @@ public final class OverridesTable {
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    * @throws IllegalArgumentException if a name is not in the catalogue, or a text contains a
    *     character that PostgreSQL cannot store
    */
@@ -226,8 +229,31 @@ public final class OverridesTable {
               }
             }
           }
+          requireReadable(connection);
           return new PutResult(added, inOrder.size() - added, disabled);
         });
+  }
+
+  /**
+   * Throws if the table has more enabled rows than a server can read. Rows of another transaction
+   * that is not committed yet are not counted.
+   */
+  private void requireReadable(Connection connection) throws SQLException {
+    try (PreparedStatement count =
+        connection.prepareStatement(
+            """
+            SELECT count(*) FROM
+              (SELECT 1 FROM rate_limit_overrides WHERE enabled LIMIT ?) AS enabled_rows""")) {
+      count.setInt(1, mostRows + 1);
+      try (ResultSet row = count.executeQuery()) {
+        row.next();
+        if (row.getInt(1) > mostRows) {
+          throw new SQLException(
+              "rate_limit_overrides would have more than %s enabled rows, the maximum; nothing was changed"
+                  .formatted(mostRows));
+        }
+      }
+    }
   }
 
   /**
@@ -299,7 +325,8 @@ public final class OverridesTable {
    * @param overrideId the id in canonical form
    * @param enabled whether to enable the override
    * @return false if the override does not exist
-   * @throws SQLException if the database fails
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
@@ -332,7 +359,11 @@ public final class OverridesTable {
             update.setBoolean(1, enabled);
             update.setInt(2, OverrideRow.numberOf(name));
             update.setString(3, name.bucketKey(overrideId));
-            return update.executeUpdate() == 1;
+            boolean found = update.executeUpdate() == 1;
+            if (found && enabled) {
+              requireReadable(connection);
+            }
+            return found;
           }
         });
   }

@@ -469,6 +469,31 @@ class OverridesTableTest {
     }
   }
 
+  /** No server could read such a table. */
+  @Test
+  void put_orEnable_ofMoreOverridesThanAreRead_isRefusedAsAWhole() throws SQLException {
+    table.migrate();
+    OverridesTable small = new OverridesTable(source, CATALOGUE, 3);
+    LimitOverride one = override("NewOrdersPerAccount", "1", "");
+    LimitOverride two = override("NewOrdersPerAccount", "2", "");
+    small.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    assertThat(small.setEnabled(one.name(), "3", false)).isTrue();
+    LimitOverride four = override("NewOrdersPerAccount", "4", "");
+    LimitOverride five = override("NewOrdersPerAccount", "5", "");
+    assertThatThrownBy(() -> small.put(List.of(four, five)))
+        .isInstanceOf(SQLException.class)
+        .hasMessage(
+            "rate_limit_overrides would have more than 3 enabled rows, the maximum; nothing was changed");
+    assertThat(small.load().overrides()).containsExactly(one, two);
+
+    assertThat(small.put(List.of(four))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(small.put(List.of(one, two, four))).isEqualTo(new PutResult(0, 3, 0));
+    assertThatThrownBy(() -> small.setEnabled(one.name(), "3", true))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("more than 3 enabled rows");
+    assertThat(small.load().overrides()).containsExactly(one, two, four);
+  }
+
   @Test
   void aConnectionThatIsDropped_tellsWhyItWas() throws Exception {
     table.migrate();
