@@ -45,6 +45,9 @@ public final class OverridesTable {
   private static final int ROWS_A_FETCH = 1_000;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
+  private static final String IS_OVER =
+      "(NOT o.enabled OR o.until_ns <= extract(epoch FROM now()) * 1000000000)";
+
   private final DataSource source;
   private final Catalogue catalogue;
   private final int mostRows;
@@ -152,7 +155,8 @@ public final class OverridesTable {
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
    * override. If the map's value for an override is null and the override has no end, an existing
-   * override in the table keeps its end.
+   * override in the table keeps its end. If the value is true, an existing override that is
+   * disabled or has ended does not keep its comment and author.
    *
    * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
    *     override, false disables the override, and null leaves an existing override enabled or
@@ -209,19 +213,24 @@ public final class OverridesTable {
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, further_quotas = excluded.further_quotas,
-                        comment = coalesce(nullif(excluded.comment, ''), o.comment),
-                        author = coalesce(nullif(excluded.author, ''), o.author),
+                        comment = CASE WHEN ? AND %1$s THEN excluded.comment
+                          ELSE coalesce(nullif(excluded.comment, ''), o.comment) END,
+                        author = CASE WHEN ? AND %1$s THEN excluded.author
+                          ELSE coalesce(nullif(excluded.author, ''), o.author) END,
                         until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
                                         ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
-                  RETURNING o.xmax = 0, o.enabled""")) {
+                  RETURNING o.xmax = 0, o.enabled"""
+                      .formatted(IS_OVER))) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
               upsert.setObject(10, on, Types.BOOLEAN);
-              upsert.setBoolean(11, mayKeepEnd && on == null);
-              upsert.setObject(12, on, Types.BOOLEAN);
+              upsert.setBoolean(11, Boolean.TRUE.equals(on));
+              upsert.setBoolean(12, Boolean.TRUE.equals(on));
+              upsert.setBoolean(13, mayKeepEnd && on == null);
+              upsert.setObject(14, on, Types.BOOLEAN);
               try (ResultSet row = upsert.executeQuery()) {
                 row.next();
                 added += row.getBoolean(1) ? 1 : 0;
