@@ -46,6 +46,7 @@ import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
@@ -300,6 +301,33 @@ final class CertifyCommandTest {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
         Server server = new Server(words -> reply(change.apply(evaluated(redis, words))))) {
       return Cli.run("certify", server.uri());
+    }
+  }
+
+  /** The fault of a limiter that reads the last token for two requests at once. */
+  @Test
+  void limiterThatGrantsOneRequestTooMany_ifManyAskAtOnce_fails() throws Exception {
+    Map<String, Set<Thread>> connections = new ConcurrentHashMap<>();
+    Set<String> cheated = ConcurrentHashMap.newKeySet();
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server =
+            new Server(
+                words -> {
+                  String id = words.get(1);
+                  Set<Thread> asking =
+                      connections.computeIfAbsent(id, any -> ConcurrentHashMap.newKeySet());
+                  asking.add(Thread.currentThread());
+                  long[] found = evaluated(redis, words);
+                  if (found[0] == 1 && asking.size() > 1 && cheated.add(id)) {
+                    found[0] = 0;
+                  }
+                  return reply(found);
+                })) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out())
+          .contains(
+              "FAILED  concurrent threads together get exactly what the limit allows: 9 requests passed, expected at most 8");
+      assertThat(run.code()).isEqualTo(Exit.NO);
     }
   }
 
