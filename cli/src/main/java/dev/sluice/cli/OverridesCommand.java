@@ -167,6 +167,10 @@ final class OverridesCommand extends CommandGroup {
               OverridesCsv.write(limits, target);
             }
           });
+      long ends = lines.stream().filter(line -> line.override().until() != null).count();
+      if (ends > 0 && !all) {
+        console.err().println("overrides with an end, which only --all prints: " + ends);
+      }
     }
 
     private interface Lines {

@@ -80,6 +80,16 @@ final class OverridesTableCommandsTest {
     assertThat(importCsv(broken).err()).contains("line 2: found 2 columns, expected 6");
   }
 
+  @Test
+  void dumpWithoutTheColumnOfEnds_saysHowManyOverridesHaveOne() {
+    assertThat(add("CertificatesPerDomain", "a.com", "--until", "2200-03-01").err())
+        .isEqualTo("added 5:a.com\n");
+    assertThat(add("CertificatesPerDomain", "b.com").err()).isEqualTo("added 5:b.com\n");
+    assertThat(dump().err()).isEqualTo("overrides with an end, which only --all prints: 1\n");
+    assertThat(dump().code()).isEqualTo(Exit.DONE);
+    assertThat(dumpAll().err()).isEmpty();
+  }
+
   private static final String LIMIT_OF_TWO =
       "Calls: {id: string, quotas: [1000 per 1h, '10 per 1s, burst 20']}\n";
 
