@@ -292,7 +292,7 @@ class RuleBookTest {
         limits(
             """
             - methods: [POST, GET]
-              host: ["*.example.com", api.test]
+              host: ["*.example.com.", api.test]
               path: /orders/{account}/**
               headers: {X-Plan: "free*"}
               clients: [192.0.2.0/24, "2001:db8::/32"]
