@@ -428,8 +428,16 @@ public final class RequestFacts {
     if (name.indexOf('-') < 0 || hasNoUnderscores()) {
       return List.of(); // as for nearly all requests
     }
+    Iterable<String> known = request.headerNames();
+    Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+    (known == null ? underscored(name) : known).forEach(names::add);
     List<String> values = new ArrayList<>();
-    underscored(name).stream().skip(1).forEach(other -> values.addAll(request.headers(other)));
+    for (String other : names) {
+      if (!other.equalsIgnoreCase(name)
+          && other.replace('_', '-').equalsIgnoreCase(name.replace('_', '-'))) {
+        values.addAll(request.headers(other));
+      }
+    }
     return values;
   }
 
@@ -458,6 +466,7 @@ public final class RequestFacts {
       }
       names = longer;
     }
+    names.add(name.replace('-', '_')); // the only other name in CGI if there are many dashes
     return names;
   }
 

@@ -229,6 +229,15 @@ final class ReadingsTest {
     assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
   }
 
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"X_Acme_Org_Api_Key_Id", "x_acme-org-api-key_ID", "X-Acme-Org-Api-Key_Id"})
+  void headerWithManyDashes_hasSimilarNamesToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("X-Acme-Org-Api-Key-Id", "a").header(name, "b");
+    assertThat(values("header:X-Acme-Org-Api-Key-Id", both)).containsExactly("a", "b");
+  }
+
   /** Express leaves such a value as it is; most others replace the bytes. */
   @ParameterizedTest
   @CsvSource({"%E9, \uFFFD, %E9", "a+%e9%62, a \uFFFDb, a %e9%62", "%C3%28, \uFFFD(, %C3%28"})
