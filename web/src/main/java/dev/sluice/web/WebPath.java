@@ -46,8 +46,9 @@ public final class WebPath {
    *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
    *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
    *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
-   *     no malformed escape, no control character, and no unescaped {@code #} or space
+   *     same way: plainly, escaped, or with parameters. No segment {@code ..} may remove an empty
+   *     segment, as in {@code /a//../b}. The path must start with a slash, and have no malformed
+   *     escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -90,6 +91,7 @@ public final class WebPath {
     }
     if (dots) {
       requireOneWayOfDots(path);
+      requireNoDotsAfterEmpty(path);
     }
     Set<String> readings = new LinkedHashSet<>();
     addReadings(names, splits, readings);
@@ -185,6 +187,21 @@ public final class WebPath {
     if (ways.size() > 1) {
       throw new UnusableRequestException(
           "the path has segments . and .. that are written in different ways");
+    }
+  }
+
+  /**
+   * Throws if a segment {@code ..} removes an empty segment: RFC 3986 reads {@code /a//../b} as
+   * {@code /a/b}, but applications that drop empty segments first read {@code /b}.
+   */
+  private static void requireNoDotsAfterEmpty(String path) {
+    List<String> names = new ArrayList<>();
+    for (String segment : path.substring(1).split("/", -1)) {
+      String name = String.valueOf(decodedSegment(segment));
+      if (name.equals("..") && !names.isEmpty() && names.get(names.size() - 1).isEmpty()) {
+        throw new UnusableRequestException("the path has a segment .. that removes an empty one");
+      }
+      addResolved(name, names);
     }
   }
 

@@ -213,7 +213,14 @@ class WebPathTest {
         "/a%2F..",
         "/./a%2Fb",
         "/a;b%2Fc",
-        "/a;%"
+        "/a;%",
+        "/api//../login",
+        "/api/x//../../login",
+        "/api//x/../../login",
+        "/api/;x/../login",
+        "/api//%2e%2E/login",
+        "/api//./../login",
+        "//x/api//../login"
       })
   void readingsOfAny_ofWhatMayBeReadInMoreWays_areNone(String path) {
     assertThatThrownBy(() -> WebPath.readingsOfAny(path))
@@ -251,8 +258,15 @@ class WebPathTest {
               resolved(decoded(path.toString())),
               unresolved(decoded(path.toString())),
               resolved(decoded(withoutParameters(withoutHost(path.toString())))),
-              resolved(
-                  withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/')));
+              resolved(withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/')),
+              unresolved(resolvedByRfc3986(decoded(withoutParameters(path.toString())))),
+              unresolved(decoded(withoutParameters(resolvedByRfc3986(path.toString())))),
+              unresolved(
+                  resolvedByRfc3986(
+                      withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/'))),
+              unresolved(
+                  withoutHost(resolvedByRfc3986(decoded(withoutParameters(path.toString()))))
+                      .replace('\\', '/')));
     }
     assertThat(refused).isLessThan(number * 3 / 4);
   }
@@ -282,6 +296,19 @@ class WebPathTest {
       if (name.equals("..")) {
         names.pollLast();
       } else if (!name.isEmpty() && !name.equals(".")) {
+        names.add(name);
+      }
+    }
+    return "/" + String.join("/", names);
+  }
+
+  /** Resolves ".." as RFC 3986, section 5.2.4: it removes an empty segment, too. */
+  private static String resolvedByRfc3986(String path) {
+    Deque<String> names = new ArrayDeque<>();
+    for (String name : path.substring(Math.min(1, path.length())).split("/", -1)) {
+      if (name.equals("..")) {
+        names.pollLast();
+      } else if (!name.equals(".")) {
         names.add(name);
       }
     }
