@@ -227,6 +227,39 @@ class WebPathTest {
         .isInstanceOf(UnusableRequestException.class);
   }
 
+  /** Symfony's {@code Request::getPathInfo} is what follows the name of the front controller. */
+  @ParameterizedTest
+  @CsvSource({
+    "/index.php/login,           /login",
+    "/index.PHP/login,           /login",
+    "/index%2Ephp/login,         /login",
+    "/index.php%2Flogin,         /login",
+    "/index.php;a/login,         /login",
+    "/index.phplogin,            /login",
+    "/index.php/x/../login,      /login",
+    "/index.php,                 /",
+    "/index.php/,                /",
+    "/shop/index.php,            /shop",
+    "/public/index.php/login,    /login",
+    "/shop/index.php/login,      /shop/login",
+    "/wp-login.php/x,            /wp-login.php",
+    "/x.php/wp-login.php,        /wp-login.php",
+    "/a.php/index.php/login/b.php, /login/b.php"
+  })
+  void readingsOfAny_haveWhatAPhpScriptReads(String path, String expected) {
+    assertThat(WebPath.readingsOfAny(path)).contains(expected);
+  }
+
+  @Test
+  void readingsOfAny_ofOneScript_areOne_andOfManyScriptsNone() {
+    assertThat(WebPath.readingsOfAny("/wp-login.php")).containsExactly("/wp-login.php");
+    assertThat(WebPath.readingsOfAny("/a.ph/b")).containsExactly("/a.ph/b");
+    assertThat(WebPath.readings("/index.php/login")).containsExactly("/index.php/login");
+    assertThatThrownBy(() -> WebPath.readingsOfAny("/x.php".repeat(6)))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("the path has more than 5 names of PHP scripts");
+  }
+
   /** Applications decode, split, drop parameters and resolve dots in orders of their own. */
   @Test
   void readingsOfAny_haveWhateverAnApplicationReads() {
