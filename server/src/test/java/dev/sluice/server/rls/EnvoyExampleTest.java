@@ -66,6 +66,7 @@ final class EnvoyExampleTest {
             "normalize_path: true",
             "merge_slashes: true",
             "path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT",
+            "request_headers_to_remove: [daphne-root-path, script_name, x-rewrite-url]",
             "ignore_path_parameters_in_path_matching: true");
   }
 
