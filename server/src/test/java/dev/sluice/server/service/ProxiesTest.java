@@ -289,6 +289,21 @@ final class ProxiesTest {
     assertThat(appHeaders.get()).doesNotContainKey("Script_name");
   }
 
+  /** Many applications take the host and the client's address from these headers. */
+  @ParameterizedTest
+  @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void hostThatAClientWrites_doesNotReachTheApplication(Kind kind) throws IOException {
+    start(kind);
+    String host = "X-Forwarded-Host: other.example";
+    String address = "X-Forwarded-For: 203.0.113.9";
+    String both = "Forwarded: for=203.0.113.9;host=other.example";
+    assertThat(exchange(login(host, address, both)).status()).as(log()).isEqualTo(200);
+    assertThat(appHeaders.get().get("X-forwarded-host")).containsExactly("shop.example");
+    assertThat(appHeaders.get().get("X-forwarded-for")).containsExactly("127.0.0.2");
+    assertThat(appHeaders.get()).doesNotContainKey("Forwarded");
+  }
+
   /** As large as each proxy takes them; the server takes 16 KB. */
   @ParameterizedTest
   @EnumSource
