@@ -69,7 +69,8 @@ final class EnvoyExampleTest {
             "merge_slashes: true",
             "path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT",
             "request_headers_to_remove: [daphne-root-path, x-rewrite-url]",
-            "ignore_path_parameters_in_path_matching: true");
+            "ignore_path_parameters_in_path_matching: true",
+            "- match: { path_separated_prefix: /login, case_sensitive: false }");
   }
 
   /** Some applications read X_Api_Key as X-Api-Key; Envoy and its actions do not. */
