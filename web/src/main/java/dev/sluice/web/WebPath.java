@@ -6,7 +6,10 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Locale;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -17,7 +20,8 @@ import org.jspecify.annotations.Nullable;
  *  - they treat a backslash as a slash;
  *  - they drop parameters, or keep them in the name;
  *  - they resolve "." and "..", or treat them as names;
- *  - they treat the segment after two slashes at the start as a host.
+ *  - they treat the segment after two slashes at the start as a host;
+ *  - in PHP, they run the script that a segment names, on the rest of the path or on no path.
  */
 /**
  * Computes the readings of a URI's path: all interpretations of the path by known applications. Use
@@ -25,6 +29,12 @@ import org.jspecify.annotations.Nullable;
  * length of the path.
  */
 public final class WebPath {
+
+  /** The end of a PHP script's name, which a path of this script can follow. */
+  private static final Pattern SCRIPT = Pattern.compile("\\.php", Pattern.CASE_INSENSITIVE);
+
+  /** With the path itself, each script's three readings make 16, as many as a request may have. */
+  private static final int MOST_SCRIPTS = 5;
 
   private WebPath() {}
 
@@ -46,24 +56,55 @@ public final class WebPath {
    *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
    *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
    *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
-   *     no malformed escape, no control character, and no unescaped {@code #} or space
+   *     same way: plainly, escaped, or with parameters. No segment {@code ..} may remove an empty
+   *     segment, as in {@code /a//../b}. The path must start with a slash, and have no malformed
+   *     escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
   }
 
   /**
-   * Returns the results of {@link #readings}, and the interpretations of the path by applications
-   * that keep parameters ({@code ;a=b}) in the name. Use this method in a server that does not know
-   * which application handles the request.
+   * Returns the results of {@link #readings}, the interpretations of the path by applications that
+   * keep parameters ({@code ;a=b}) in the name, and those by PHP scripts: {@code /index.php/login}
+   * is {@code /login} for Symfony, and runs the script {@code /index.php}. Use this method in a
+   * server that does not know which application handles the request.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one path
-   * @throws UnusableRequestException see {@link #readings}
+   * @throws UnusableRequestException see {@link #readings}; also if the path has more than 5 names
+   *     of PHP scripts
    */
   public static List<String> readingsOfAny(String path) {
-    return readings(path, true);
+    List<String> readings = readings(path, true);
+    if (readings.stream().noneMatch(one -> one.indexOf('.') >= 0 && SCRIPT.matcher(one).find())) {
+      return readings; // nearly all paths
+    }
+    Set<String> all = new LinkedHashSet<>(readings);
+    readings.forEach(reading -> addReadingsOfScripts(reading, all));
+    return List.copyOf(all);
+  }
+
+  /**
+   * Adds the path of each script that a path names, and the rest of the path: at the root, since
+   * the web server can hide the script's folder, and in this folder.
+   */
+  private static void addReadingsOfScripts(String path, Set<String> readings) {
+    int scripts = 0;
+    Matcher name = SCRIPT.matcher(path);
+    while (name.find()) {
+      if (++scripts > MOST_SCRIPTS) {
+        throw new UnusableRequestException("the path has more than 5 names of PHP scripts");
+      }
+      String script = path.substring(0, name.end());
+      String rest = path.substring(name.end());
+      if (!rest.isEmpty() || script.toLowerCase(Locale.ROOT).endsWith("/index.php")) {
+        String folder = script.substring(0, script.lastIndexOf('/') + 1);
+        readings.add(script);
+        readings.add("/" + String.join("/", PathPattern.segments(rest)));
+        readings.add("/" + String.join("/", PathPattern.segments(folder + "/" + rest)));
+      }
+    }
   }
 
   private static List<String> readings(String path, boolean keepsParameters) {
@@ -90,6 +131,7 @@ public final class WebPath {
     }
     if (dots) {
       requireOneWayOfDots(path);
+      requireNoDotsAfterEmpty(path);
     }
     Set<String> readings = new LinkedHashSet<>();
     addReadings(names, splits, readings);
@@ -185,6 +227,21 @@ public final class WebPath {
     if (ways.size() > 1) {
       throw new UnusableRequestException(
           "the path has segments . and .. that are written in different ways");
+    }
+  }
+
+  /**
+   * Throws if a segment {@code ..} removes an empty segment: RFC 3986 reads {@code /a//../b} as
+   * {@code /a/b}, but applications that drop empty segments first read {@code /b}.
+   */
+  private static void requireNoDotsAfterEmpty(String path) {
+    List<String> names = new ArrayList<>();
+    for (String segment : path.substring(1).split("/", -1)) {
+      String name = String.valueOf(decodedSegment(segment));
+      if (name.equals("..") && !names.isEmpty() && names.get(names.size() - 1).isEmpty()) {
+        throw new UnusableRequestException("the path has a segment .. that removes an empty one");
+      }
+      addResolved(name, names);
     }
   }
 

@@ -213,11 +213,51 @@ class WebPathTest {
         "/a%2F..",
         "/./a%2Fb",
         "/a;b%2Fc",
-        "/a;%"
+        "/a;%",
+        "/api//../login",
+        "/api/x//../../login",
+        "/api//x/../../login",
+        "/api/;x/../login",
+        "/api//%2e%2E/login",
+        "/api//./../login",
+        "//x/api//../login"
       })
   void readingsOfAny_ofWhatMayBeReadInMoreWays_areNone(String path) {
     assertThatThrownBy(() -> WebPath.readingsOfAny(path))
         .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** Symfony's {@code Request::getPathInfo} is what follows the name of the front controller. */
+  @ParameterizedTest
+  @CsvSource({
+    "/index.php/login,           /login",
+    "/index.PHP/login,           /login",
+    "/index%2Ephp/login,         /login",
+    "/index.php%2Flogin,         /login",
+    "/index.php;a/login,         /login",
+    "/index.phplogin,            /login",
+    "/index.php/x/../login,      /login",
+    "/index.php,                 /",
+    "/index.php/,                /",
+    "/shop/index.php,            /shop",
+    "/public/index.php/login,    /login",
+    "/shop/index.php/login,      /shop/login",
+    "/wp-login.php/x,            /wp-login.php",
+    "/x.php/wp-login.php,        /wp-login.php",
+    "/a.php/index.php/login/b.php, /login/b.php"
+  })
+  void readingsOfAny_haveWhatAPhpScriptReads(String path, String expected) {
+    assertThat(WebPath.readingsOfAny(path)).contains(expected);
+  }
+
+  @Test
+  void readingsOfAny_ofOneScript_areOne_andOfManyScriptsNone() {
+    assertThat(WebPath.readingsOfAny("/wp-login.php")).containsExactly("/wp-login.php");
+    assertThat(WebPath.readingsOfAny("/a.ph/b")).containsExactly("/a.ph/b");
+    assertThat(WebPath.readings("/index.php/login")).containsExactly("/index.php/login");
+    assertThatThrownBy(() -> WebPath.readingsOfAny("/x.php".repeat(6)))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("the path has more than 5 names of PHP scripts");
   }
 
   /** Applications decode, split, drop parameters and resolve dots in orders of their own. */
@@ -251,8 +291,15 @@ class WebPathTest {
               resolved(decoded(path.toString())),
               unresolved(decoded(path.toString())),
               resolved(decoded(withoutParameters(withoutHost(path.toString())))),
-              resolved(
-                  withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/')));
+              resolved(withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/')),
+              unresolved(resolvedByRfc3986(decoded(withoutParameters(path.toString())))),
+              unresolved(decoded(withoutParameters(resolvedByRfc3986(path.toString())))),
+              unresolved(
+                  resolvedByRfc3986(
+                      withoutHost(decoded(withoutParameters(path.toString()))).replace('\\', '/'))),
+              unresolved(
+                  withoutHost(resolvedByRfc3986(decoded(withoutParameters(path.toString()))))
+                      .replace('\\', '/')));
     }
     assertThat(refused).isLessThan(number * 3 / 4);
   }
@@ -282,6 +329,19 @@ class WebPathTest {
       if (name.equals("..")) {
         names.pollLast();
       } else if (!name.isEmpty() && !name.equals(".")) {
+        names.add(name);
+      }
+    }
+    return "/" + String.join("/", names);
+  }
+
+  /** Resolves ".." as RFC 3986, section 5.2.4: it removes an empty segment, too. */
+  private static String resolvedByRfc3986(String path) {
+    Deque<String> names = new ArrayDeque<>();
+    for (String name : path.substring(Math.min(1, path.length())).split("/", -1)) {
+      if (name.equals("..")) {
+        names.pollLast();
+      } else if (!name.equals(".")) {
         names.add(name);
       }
     }

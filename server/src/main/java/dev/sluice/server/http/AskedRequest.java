@@ -6,6 +6,7 @@ import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.net.AnyMethod;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.PlainRequest;
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.wire.WireException;
 import java.util.List;
@@ -24,6 +25,14 @@ final class AskedRequest implements WebRequest {
   static final String METHOD = "X-Forwarded-Method";
   static final String URI = "X-Forwarded-Uri";
   private static final String HOST = "X-Forwarded-Host";
+
+  /**
+   * Headers that change the path for Django on Daphne, for gunicorn and for Yii. Most proxies
+   * forward these headers from their clients to the application.
+   */
+  private static final List<String> CHANGE_THE_PATH =
+      List.of("Daphne-Root-Path", "SCRIPT_NAME", "X-Rewrite-Url");
+
   private static final String BEHIND = ForwardAuthResource.PATH + "/";
 
   private final HttpRequest request;
@@ -98,11 +107,21 @@ final class AskedRequest implements WebRequest {
     return pathBehind != null;
   }
 
-  /** Returns the original method and target; refuses a proxy that is not trusted. */
+  /**
+   * Returns the original method and target; refuses a proxy that is not trusted, and a request with
+   * a header that changes the path.
+   */
   private PlainRequest original() {
     PlainRequest known = original;
     if (known == null) {
       requireTrusted();
+      for (String header : CHANGE_THE_PATH) {
+        if (request.headers().contains(header)) {
+          throw new UnusableRequestException(
+              "the header %s can change the path; send the request without this header"
+                  .formatted(header));
+        }
+      }
       known =
           pathBehind == null
               ? WebRequest.builder(said(METHOD), said(URI)).build()

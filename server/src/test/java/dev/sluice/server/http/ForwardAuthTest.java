@@ -529,6 +529,28 @@ final class ForwardAuthTest {
     assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"Daphne-Root-Path", "SCRIPT_NAME", "Script_Name", "X-Rewrite-Url"})
+  void headerThatChangesThePath_isRefused_unlessThePathIsNotUsed(String name) throws IOException {
+    startWithRules();
+    HttpResponse<String> answer = asked("POST", "/x/login", name, "/x");
+    assertThat(answer.statusCode()).isEqualTo(400);
+    assertThat(answer.body()).contains("can change the path; send the request without this header");
+    assertThat(send("POST", "/x/login", "X-Forwarded-For", "192.0.2.7", name, "/x").statusCode())
+        .isEqualTo(400);
+    assertThat(get("?limit=ApiCallsPerKey&id=h", name, "/x").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void pathBelowAPhpScript_isChargedAsTheScriptReadsIt() throws IOException {
+    startWithRules();
+    for (int status : new int[] {200, 200, 429}) {
+      assertThat(asked("POST", "/index.php/login").statusCode()).isEqualTo(status);
+    }
+    assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
+    assertThat(asked("POST", "/api//../login").statusCode()).isEqualTo(400);
+  }
+
   @Test
   void pathBehindTheDoors_isReadInEachWayToo() throws IOException {
     startWithRules();

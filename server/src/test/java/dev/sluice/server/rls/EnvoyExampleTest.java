@@ -30,6 +30,8 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** The example for Envoy, asked as Envoy asks by its configuration. */
 final class EnvoyExampleTest {
@@ -66,7 +68,17 @@ final class EnvoyExampleTest {
             "normalize_path: true",
             "merge_slashes: true",
             "path_with_escaped_slashes_action: UNESCAPE_AND_REDIRECT",
-            "ignore_path_parameters_in_path_matching: true");
+            "request_headers_to_remove: [daphne-root-path, x-rewrite-url]",
+            "ignore_path_parameters_in_path_matching: true",
+            "- match: { path_separated_prefix: /login, case_sensitive: false }");
+  }
+
+  /** Some applications read X_Api_Key as X-Api-Key; Envoy and its actions do not. */
+  @ParameterizedTest
+  @ValueSource(strings = {"envoy", "envoy-ext-authz"})
+  void configuration_refusesHeadersWithUnderscores(String example) throws IOException {
+    assertThat(Files.readString(Path.of("../examples", example, "envoy.yaml")))
+        .contains("headers_with_underscores_action: REJECT_REQUEST");
   }
 
   /**

@@ -27,10 +27,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.atomic.AtomicReference;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Stream;
@@ -58,6 +60,8 @@ final class ProxiesTest {
   @TempDir Path folder;
 
   private final AtomicInteger appRequests = new AtomicInteger();
+  private final AtomicReference<Map<String, List<String>>> appHeaders =
+      new AtomicReference<>(Map.of());
   private HttpServer app;
   private int appPort;
   private Service service;
@@ -71,6 +75,7 @@ final class ProxiesTest {
         "/",
         exchange -> {
           appRequests.incrementAndGet();
+          appHeaders.set(exchange.getRequestHeaders());
           String body =
               new String(exchange.getRequestBody().readAllBytes(), StandardCharsets.UTF_8);
           String said =
@@ -268,6 +273,35 @@ final class ProxiesTest {
     for (int status : new int[] {200, 200, 200, 429}) {
       assertThat(exchange(login(lies)).status()).as(log()).isEqualTo(status);
     }
+  }
+
+  /** nginx drops names with an underscore itself. */
+  @ParameterizedTest
+  @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void headerThatChangesThePath_doesNotReachTheApplication(Kind kind) throws IOException {
+    start(kind);
+    assertThat(exchange(login("Daphne-Root-Path: /x")).status()).as(log()).isEqualTo(400);
+    assertThat(exchange(login("X-Rewrite-Url: /login")).status()).isEqualTo(400);
+    assertThat(appRequests).hasValue(0);
+    assertThat(exchange(login("SCRIPT_NAME: /x")).status())
+        .isEqualTo(kind == Kind.NGINX ? 200 : 400);
+    assertThat(appHeaders.get()).doesNotContainKey("Script_name");
+  }
+
+  /** Many applications take the host and the client's address from these headers. */
+  @ParameterizedTest
+  @EnumSource
+  @EnabledIf("dev.sluice.server.Programs#haveProxies")
+  void hostThatAClientWrites_doesNotReachTheApplication(Kind kind) throws IOException {
+    start(kind);
+    String host = "X-Forwarded-Host: other.example";
+    String address = "X-Forwarded-For: 203.0.113.9";
+    String both = "Forwarded: for=203.0.113.9;host=other.example";
+    assertThat(exchange(login(host, address, both)).status()).as(log()).isEqualTo(200);
+    assertThat(appHeaders.get().get("X-forwarded-host")).containsExactly("shop.example");
+    assertThat(appHeaders.get().get("X-forwarded-for")).containsExactly("127.0.0.2");
+    assertThat(appHeaders.get()).doesNotContainKey("Forwarded");
   }
 
   /** As large as each proxy takes them; the server takes 16 KB. */

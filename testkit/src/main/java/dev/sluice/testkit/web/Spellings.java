@@ -20,6 +20,7 @@ public final class Spellings {
           "/login/.",
           "/x/../login",
           "/x/..//login",
+          "/login//../login",
           "/x/./../login",
           "/../login",
           "/../../login",
