@@ -468,10 +468,10 @@ public final class RequestFacts {
    * @param name the header's name, in upper, lower or mixed case
    * @param text a header's value or a prefix of this value
    * @return the text; in the header {@code Authorization}, the scheme has one capital letter, as in
-   *     {@code Bearer}
+   *     {@code Bearer}, and {@code token=} is left out
    */
   public static String comparable(String name, String text) {
-    return Credentials.areIn(name) ? Credentials.scheme(text) : text;
+    return Credentials.areIn(name) ? Credentials.comparable(text) : text;
   }
 
   /**
