@@ -61,7 +61,15 @@ final class ReadingsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"_m%65thod", "%5F%6D%65thod", "_METHOD", "_Method[]", ".method", "_method["})
+      strings = {
+        "_m%65thod",
+        "%5F%6D%65thod",
+        "_METHOD",
+        "_Method[]",
+        ".method",
+        "_method[",
+        "_method%00%"
+      })
   void methodThatTheQueryAsksFor_isAReading_howeverItsNameIsWritten(String name) {
     assertThat(methods(WebRequest.builder("POST", "/?a=b&" + name + "=delete")))
         .containsExactly("POST", "DELETE");
@@ -205,6 +213,8 @@ final class ReadingsTest {
         "user_id[x]",
         "[user_id]",
         "user_id%00x",
+        "user_id%00%",
+        "user_id%00%zz",
         "user_id[",
         "user[id",
         "user%5Bid"
