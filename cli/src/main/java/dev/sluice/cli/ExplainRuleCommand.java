@@ -259,7 +259,7 @@ final class ExplainRuleCommand extends ConsoleCommand {
         switch (match.verdict()) {
           case UNLIMITED -> ": unlimited";
           case DENIES -> ": always denied";
-          case CHARGES -> match.charges().isEmpty() ? ": nothing" : "";
+          case CHARGES -> match.charges().isEmpty() && why.skipped().isEmpty() ? ": nothing" : "";
         };
     console.line("%s:%s: this rule%s".formatted(book.file(), match.line(), all));
     if (!match.replaces().isEmpty()) {
@@ -267,6 +267,9 @@ final class ExplainRuleCommand extends ConsoleCommand {
     }
     for (RuleCharge charge : match.charges()) {
       console.line("  " + shown(charge, limits));
+    }
+    for (Explanation.Skipped one : why.skipped()) {
+      console.line("  " + skipped(one.limit(), one.reason()));
     }
     if (entries.isEmpty()) {
       requireChargeable(match, limits);
@@ -295,8 +298,12 @@ final class ExplainRuleCommand extends ConsoleCommand {
       if (!charge.shadow()) {
         throw e;
       }
-      return "%s in shadow, not charged: %s".formatted(charge.limit(), e.getMessage());
+      return skipped(charge.limit(), e.getMessage());
     }
+  }
+
+  private static String skipped(String limit, @Nullable String reason) {
+    return "%s in shadow, not charged: %s".formatted(limit, reason);
   }
 
   /**

@@ -279,6 +279,13 @@ final class ExplainRuleCommandTest {
           .endsWith("\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n");
       assertThat(noId.code()).isEqualTo(Exit.DONE);
     }
+    Cli lacking = explain("GET", "/both");
+    assertThat(lacking.out())
+        .endsWith(
+            "\n  ApiCallsPerKey both (bucket 104:both), cost 1: burst 10, then 5 per 1m\n"
+                + "  LoginsPerIPAddress in shadow, not charged: the request lacks the header"
+                + " X-Address, which a limit needs\n");
+    assertThat(lacking.code()).isEqualTo(Exit.DONE);
     assertThat(explain("GET", "/both", "--header", "X-Address: 192.0.2.7").out())
         .contains("(bucket shadow-101:192.0.2.7), cost 1, in shadow");
   }

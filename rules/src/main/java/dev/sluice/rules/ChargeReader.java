@@ -14,6 +14,7 @@ import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.RuleMatch.RuleCharging.Cost;
 import dev.sluice.rules.Template.Source;
 import dev.sluice.web.PathPattern;
+import dev.sluice.web.VaryBy;
 import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problems;
@@ -235,7 +236,7 @@ final class ChargeReader<C> {
       return context -> null;
     }
     if (node instanceof Node.Mapping map) {
-      return headerCost(node, Fields.of(map, node, COST_FIELDS, problems));
+      return headerCost(node, Fields.of(map, node, COST_FIELDS, problems), name);
     }
     if (node instanceof Node.Scalar scalar && scalar.text().equals(HITS)) {
       if (!ofDescriptors) {
@@ -254,19 +255,34 @@ final class ChargeReader<C> {
     return tokens == null ? null : context -> tokens;
   }
 
-  private @Nullable Cost<C> headerCost(Node node, Fields fields) {
+  private @Nullable Cost<C> headerCost(Node node, Fields fields, @Nullable LimitName name) {
     if (ofDescriptors) {
       problems.wrong(node, "a whole number or " + HITS + ": descriptors have no headers");
       return null;
     }
-    String header = Values.text(fields.require("header"), "the name of a header", problems);
+    Node headerNode = fields.require("header");
+    String header = Values.text(headerNode, "the name of a header", problems);
+    if (header != null && headerNode instanceof Node.Scalar scalar) {
+      requireHeader(scalar, problems);
+    }
     Long otherwise = Values.wholeNumber(fields.find("default"), problems);
     if (otherwise != null && otherwise < 0) {
       problems.wrong(fields.at("default"), "a whole number >= 0");
+    } else if (otherwise != null && name != null) {
+      limits.requireWithinBurst(fields.at("default"), otherwise, name);
     }
     return header == null
         ? null
         : headerCosts.apply(new HeaderCost(header, otherwise == null ? 1 : otherwise));
+  }
+
+  /** Reports a name that no header can have, so that a rule with this name would never match. */
+  static void requireHeader(Node.Scalar name, Problems problems) {
+    try {
+      var unused = VaryBy.header(name.text());
+    } catch (IllegalArgumentException e) {
+      problems.mistake(name, String.valueOf(e.getMessage()));
+    }
   }
 
   /** Rejects a limit named twice with the same id: one of the two costs would be lost. */

@@ -4,22 +4,28 @@ package dev.sluice.rules;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IpAddress;
+import dev.sluice.rules.RuleBook.Explanation.Skipped;
 import dev.sluice.rules.RuleBook.RequestForm;
 import dev.sluice.rules.RuleFinder.AnyRule;
+import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.rules.RuleMatch.RuleCharging;
+import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
 import dev.sluice.rules.Template.Source;
 import dev.sluice.web.AddressRange;
 import dev.sluice.web.PathPattern;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestWord;
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.VaryBy;
 import java.util.ArrayList;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
 import java.util.Set;
 import java.util.function.BiPredicate;
+import java.util.function.Consumer;
 import java.util.function.Supplier;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
@@ -109,14 +115,29 @@ record RequestRule(
     return methodOverride && form().words().contains("method");
   }
 
-  /** Returns the charges of the rule for all spellings of the request's values. */
-  RuleMatch charge(Context context) {
-    return context
-        .facts()
-        .inEachSpelling(facts -> charging.match(new Context(facts, context.variables)))
-        .stream()
-        .reduce(RuleMatch::with)
-        .orElseThrow();
+  /**
+   * Returns the charges of the rule for all spellings of the request's values.
+   *
+   * @param skipped receives each limit in shadow mode that needs a value which the request lacks,
+   *     since a limit in shadow mode must not refuse a request
+   */
+  RuleMatch charge(Context context, Consumer<Skipped> skipped) {
+    List<RuleCharge> charges = new ArrayList<>(charging.limits().size());
+    for (Charged<Context> charged : charging.limits()) {
+      try {
+        context
+            .facts()
+            .inEachSpelling(
+                facts -> Optional.ofNullable(charged.charge(new Context(facts, context.variables))))
+            .forEach(charge -> charge.ifPresent(charges::add));
+      } catch (UnusableRequestException e) {
+        if (!charged.shadow()) {
+          throw e;
+        }
+        skipped.accept(new Skipped(charged.limit(), e.detail()));
+      }
+    }
+    return new RuleMatch(line(), charging.verdict(), charges, List.of());
   }
 
   /** Matches one interpretation of a request against the rule. */

@@ -333,12 +333,12 @@ public final class RuleBook implements RequestRules {
       if (rule instanceof DescriptorRule descriptor) {
         mismatch = descriptor.mismatch(domain, entries);
         if (mismatch == null) {
-          return new Explanation(passedOver, descriptor.match(entries), null);
+          return new Explanation(passedOver, descriptor.match(entries), null, List.of());
         }
       }
       passedOver.add(new PassedOver(rule.line(), mismatch));
     }
-    return new Explanation(passedOver, null, null);
+    return new Explanation(passedOver, null, null, List.of());
   }
 
   /**
@@ -358,16 +358,19 @@ public final class RuleBook implements RequestRules {
           RequestRule.Result result = candidate.match(facts);
           RequestRule.Context context = result.context();
           if (context != null) {
-            return new Explanation(passedOver, candidate.charge(context), null);
+            List<Explanation.Skipped> skipped = new ArrayList<>();
+            RuleMatch match = candidate.charge(context, skipped::add);
+            return new Explanation(passedOver, match, null, skipped);
           }
           mismatch = result.mismatch().get();
         } catch (UnusableRequestException e) {
-          return new Explanation(passedOver, null, new Unusable(rule.line(), e.detail()));
+          Unusable unusable = new Unusable(rule.line(), e.detail());
+          return new Explanation(passedOver, null, unusable, List.of());
         }
       }
       passedOver.add(new PassedOver(rule.line(), mismatch));
     }
-    return new Explanation(passedOver, null, null);
+    return new Explanation(passedOver, null, null, List.of());
   }
 
   /**
@@ -404,9 +407,13 @@ public final class RuleBook implements RequestRules {
    * @param match the rule that matches; null if no rule matches or the request cannot be used
    * @param unusable the rule that needs a value which the request lacks; null if the request has
    *     all needed values
+   * @param skipped the limits in shadow mode that are not charged, since the request lacks a value
    */
   public record Explanation(
-      List<PassedOver> passedOver, @Nullable RuleMatch match, @Nullable Unusable unusable) {
+      List<PassedOver> passedOver,
+      @Nullable RuleMatch match,
+      @Nullable Unusable unusable,
+      List<Skipped> skipped) {
 
     /**
      * Makes an explanation.
@@ -415,10 +422,20 @@ public final class RuleBook implements RequestRules {
      * @param match the rule that matches; null if no rule matches or the request cannot be used
      * @param unusable the rule that needs a missing or unusable value; null if there is no such
      *     rule
+     * @param skipped the limits in shadow mode that are not charged; copied
      */
     public Explanation {
       passedOver = List.copyOf(passedOver);
+      skipped = List.copyOf(skipped);
     }
+
+    /**
+     * A limit in shadow mode that is not charged.
+     *
+     * @param limit the limit's name
+     * @param reason which value is missing or unusable
+     */
+    public record Skipped(String limit, String reason) {}
 
     /**
      * A rule that does not match.

@@ -56,7 +56,7 @@ final class RuleFinder {
             segments,
             rule -> {
               RequestRule.Context context = rule.match(facts).context();
-              return context == null ? null : rule.charge(context);
+              return context == null ? null : rule.charge(context, skipped -> {});
             }));
   }
 

@@ -253,6 +253,14 @@ public record RuleMatch(
         Excess excess,
         @Nullable Template<C> by) {
 
+      /** Returns the charge of a request; null if the limit is skipped. */
+      @Nullable RuleCharge charge(C context) {
+        List<String> texts = id.parts(context);
+        return texts == null
+            ? null
+            : new RuleCharge(limit, texts, cost.of(context), shadow, excess, call(context));
+      }
+
       private @Nullable String call(C context) {
         List<String> parts = by == null ? null : by.parts(context);
         return parts == null ? null : parts.get(0);
@@ -262,16 +270,9 @@ public record RuleMatch(
     RuleMatch match(C context) {
       List<RuleCharge> charges = new ArrayList<>(limits.size());
       for (Charged<C> charged : limits) {
-        List<String> parts = charged.id.parts(context);
-        if (parts != null) {
-          charges.add(
-              new RuleCharge(
-                  charged.limit,
-                  parts,
-                  charged.cost.of(context),
-                  charged.shadow,
-                  charged.excess,
-                  charged.call(context)));
+        RuleCharge charge = charged.charge(context);
+        if (charge != null) {
+          charges.add(charge);
         }
       }
       return new RuleMatch(line, verdict, charges, List.of());

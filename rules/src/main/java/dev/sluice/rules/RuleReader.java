@@ -228,13 +228,14 @@ final class RuleReader {
   }
 
   private static String host(String text) {
-    String host = text.startsWith("*.") ? text.substring(2) : text;
+    String name = text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
+    String host = name.startsWith("*.") ? name.substring(2) : name;
     if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]")) {
       throw new IllegalArgumentException(
           "found \"%s\", expected a host without port, or *.example.com for all its subdomains"
               .formatted(text));
     }
-    return text.toLowerCase(Locale.ROOT);
+    return name.toLowerCase(Locale.ROOT);
   }
 
   private Map<String, ValuePattern> headers(@Nullable Node node) {
@@ -242,6 +243,7 @@ final class RuleReader {
     if (node instanceof Node.Mapping map) {
       for (Node.Entry entry : map.entries()) {
         String name = entry.key().text().toLowerCase(Locale.ROOT);
+        ChargeReader.requireHeader(entry.key(), problems);
         ValuePattern value =
             parsed(
                 entry.value(),

@@ -64,6 +64,25 @@ class BadRuleBooksTest {
         .noneMatch(message -> message.contains("the name of a limit"));
   }
 
+  @Test
+  void lint_ofRulesInTwoFiles_reportsThemOnce_andNamesBothSections() throws IOException {
+    String rules = "rules: [{path: /, limit: PerIp, id: \"{ip}\"}]\n";
+    LimitFiles files = RuleBookFixture.files(folder, rules);
+    Path limits = folder.resolve("limits.yml");
+    Files.writeString(limits, rules + RuleBookFixture.LIMITS);
+    assertThat(files.lint())
+        .extracting(Problem::message)
+        .containsOnlyOnce(
+            "found the section rules, which is also in %s, line 1; expected the section in one file"
+                .formatted(limits));
+    Files.writeString(limits, "ignoreCase: true\n" + RuleBookFixture.LIMITS);
+    assertThat(files.lint())
+        .extracting(Problem::message)
+        .containsOnlyOnce(
+            "found the section rules, and the section ignoreCase, which is in %s, line 1; expected the sections in one file"
+                .formatted(limits));
+  }
+
   /** Each request of that id would be refused as a mistake, and nobody would know why. */
   @Test
   void lint_ofACostAboveTheBurstOfAnOverride_warnsOfTheSmallest() throws IOException {

@@ -54,6 +54,21 @@ class RequestReadingsTest {
   }
 
   @Test
+  void partsOfAnId_areChargedInEachCombination_andEachLimitForItself() {
+    String book =
+        """
+        rules:
+          - path: /**
+            limits:
+              - {limit: PerKey, id: "{cookie:s}:{query:u}"}
+              - {limit: Free, id: "{query:u}"}
+        """;
+    PlainRequest.Builder request = WebRequest.builder("GET", "/?u=x&U=y").header("Cookie", "s=%61");
+    assertThat(charged(book, request))
+        .containsExactlyInAnyOrder("%2561:x", "a:x", "%2561:y", "a:y", "x", "y");
+  }
+
+  @Test
   void methodThatARequestAsksFor_isChargedTooUnlessTheRuleSaysOtherwise() {
     String book =
         """

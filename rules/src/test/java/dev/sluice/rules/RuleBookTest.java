@@ -292,7 +292,7 @@ class RuleBookTest {
         limits(
             """
             - methods: [POST, GET]
-              host: ["*.example.com", api.test]
+              host: ["*.example.com.", api.test]
               path: /orders/{account}/**
               headers: {X-Plan: "free*"}
               clients: [192.0.2.0/24, "2001:db8::/32"]
@@ -456,6 +456,33 @@ class RuleBookTest {
     assertThat(lacks.unusable())
         .isEqualTo(
             new Explanation.Unusable(3, "the request lacks the header X-Key, which a limit needs"));
+  }
+
+  @Test
+  void limitInShadow_thatLacksAValue_isSkipped() {
+    Limits limits =
+        limits(
+            """
+            - path: /**
+              limits:
+                - {limit: PerIp, id: "{ip}"}
+                - {limit: PerKey, id: "{header:X-Key}", shadow: true}
+                - {limit: PerKey, id: costly, cost: {header: X-Cost}, shadow: true}
+            """);
+    RuleBook book = RuleBook.of(limits);
+    PlainRequest lacking =
+        WebRequest.builder("GET", "/").header("X-Cost", "many").peer("192.0.2.7").build();
+    assertThat(keys(limits, book.match(lacking, DIRECT))).containsExactly("201:192.0.2.7");
+    assertThat(book.charges(lacking, DIRECT, limits).trials()).isEmpty();
+    PlainRequest whole =
+        WebRequest.builder("GET", "/").header("X-Key", "k").peer("192.0.2.7").build();
+    assertThat(book.charges(whole, DIRECT, limits).trials()).hasSize(2);
+    assertThat(book.explain(new RequestFacts(lacking, DIRECT)).skipped())
+        .containsExactly(
+            new Explanation.Skipped(
+                "PerKey", "the request lacks the header X-Key, which a limit needs"),
+            new Explanation.Skipped(
+                "PerKey", "send the cost in header X-Cost once, as a whole number"));
   }
 
   @Test

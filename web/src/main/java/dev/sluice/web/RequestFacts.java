@@ -4,14 +4,18 @@ package dev.sluice.web;
 import dev.sluice.limit.IpAddress;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.NavigableSet;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.function.Predicate;
+import java.util.function.UnaryOperator;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -29,7 +33,10 @@ import org.jspecify.annotations.Nullable;
  *
  * The path and the method decide which rules match the request, so each pair of a path and a method
  * is one reading. If a rule book matches headers, headers with similar names make further readings.
- * A cookie, parameter or header is interpreted only if a rule uses its value.
+ * A cookie, parameter or header is interpreted only if a rule uses its value. An application may
+ * read two of them in two ways, for example one parameter by another name, so an id of several
+ * values is computed for each combination. All interpretations together are at most MOST_READINGS:
+ * a client must not multiply the charges and the work of one request.
  */
 /**
  * A request with the values that rules compute from the request; each value is computed once. Other
@@ -49,52 +56,49 @@ public final class RequestFacts {
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
+  /**
+   * A cookie as ASP.NET Core reads it, which skips what it cannot read: in {@code y=a s=b} and
+   * {@code @s=b}, it finds the cookie {@code s}.
+   */
+  private static final Pattern COOKIE_INSIDE =
+      Pattern.compile(
+          "(?<![%1$s])([%1$s]++)=(\"[%2$s]*+\"|[%2$s]*+)"
+              .formatted(
+                  "!#$%&'*+.^_`|~0-9A-Za-z-", "\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e"));
+
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
   /** Express parses what follows "j:" as JSON; a JSON text or number has endless spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
-  /** The different ways in which applications decode cookies, queries and names. */
-  private enum Spelling {
-    AS_SENT,
-    PERCENT,
-    FORM,
-    QUOTED,
-    OTHER_NAME,
-    SEMICOLON;
+  /** How applications decode a cookie. Tomcat 11 keeps a cookie's quotes; most servers do not. */
+  private static final List<UnaryOperator<String>> OF_COOKIE =
+      List.of(
+          value -> value,
+          value -> Escapes.lenient(PlainRequest.unquoted(value), false),
+          value -> Escapes.lenient(PlainRequest.unquoted(value), true),
+          value -> Escapes.unslashed(PlainRequest.unquoted(value)));
 
-    /** Decodes a cookie's value. Tomcat 11 keeps a cookie's quotes; most servers remove them. */
-    String ofCookie(String value) {
-      return switch (this) {
-        case AS_SENT, OTHER_NAME, SEMICOLON -> value;
-        case PERCENT -> Escapes.lenient(PlainRequest.unquoted(value), false);
-        case FORM -> Escapes.lenient(PlainRequest.unquoted(value), true);
-        case QUOTED -> Escapes.unslashed(PlainRequest.unquoted(value));
-      };
-    }
-
-    /** Returns how a query is decoded: Express does not decode escapes that are not UTF-8. */
-    QueryString.Decoding ofQuery() {
-      return switch (this) {
-        case PERCENT -> Escapes::decoded;
-        case FORM -> Escapes::ofUtf8Form;
-        case AS_SENT, QUOTED, OTHER_NAME, SEMICOLON -> Escapes::ofForm;
-      };
-    }
-  }
+  /** How applications decode a query. Express does not decode escapes that are not UTF-8. */
+  private static final List<QueryString.Decoding> OF_QUERY =
+      List.of(Escapes::ofForm, Escapes::decoded, Escapes::ofUtf8Form);
 
   private final WebRequest request;
   private final ClientAddress client;
   private final boolean methodOverride;
   private final @Nullable String override;
-  private final Spelling spelling;
+  // The values to use for parts of the request that can be read in several ways.
+  private final Map<String, List<String>> chosen;
+  // The number of interpretations of the request's path, method and headers.
+  private final int siblings;
   // Null if no header with a similar name comes first; otherwise the only headers whose own values
   // come first.
   private final @Nullable Set<String> exactHeaders;
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
   private @Nullable Boolean noUnderscores; // whether no header's name has a "_"; null if unknown
-  private boolean spellingMatters;
+  // The ways to read each ambiguous part that the current computation uses, except chosen parts.
+  private @Nullable Map<String, List<List<String>>> ambiguous;
   private boolean requestLineMatters;
   private boolean addressKnown;
   private @Nullable IpAddress address;
@@ -121,22 +125,25 @@ public final class RequestFacts {
     this.client = client;
     this.methodOverride = methodOverride;
     this.override = null;
-    this.spelling = Spelling.AS_SENT;
     this.exactHeaders = null;
+    this.siblings = 1;
+    this.chosen = Map.of();
   }
 
   private RequestFacts(
       RequestFacts facts,
       @Nullable List<List<String>> paths,
       @Nullable String override,
-      Spelling spelling,
-      @Nullable Set<String> exactHeaders) {
+      @Nullable Set<String> exactHeaders,
+      int siblings,
+      Map<String, List<String>> chosen) {
     this.request = facts.request;
     this.client = facts.client;
     this.methodOverride = facts.methodOverride;
     this.override = override;
-    this.spelling = spelling;
     this.exactHeaders = exactHeaders;
+    this.siblings = siblings;
+    this.chosen = chosen;
     this.paths = paths;
     this.noUnderscores = facts.noUnderscores;
     this.addressKnown = facts.addressKnown;
@@ -207,10 +214,13 @@ public final class RequestFacts {
             "the request has too many interpretations, since some of its headers have similar names");
       }
     }
-    List<RequestFacts> all = new ArrayList<>(each);
+    int count = each.size() * (1 + exact.size());
+    List<RequestFacts> all = new ArrayList<>(count);
+    each.forEach(
+        one -> all.add(new RequestFacts(one, one.paths, one.override, null, count, chosen)));
     for (Set<String> names : exact) {
       each.forEach(
-          one -> all.add(new RequestFacts(one, one.paths, one.override, one.spelling, names)));
+          one -> all.add(new RequestFacts(one, one.paths, one.override, names, count, chosen)));
     }
     return List.copyOf(all);
   }
@@ -220,11 +230,12 @@ public final class RequestFacts {
   }
 
   private List<RequestFacts> readings(List<List<String>> all, Set<String> overrides) {
-    List<RequestFacts> each = new ArrayList<>();
+    int count = all.size() * (1 + overrides.size());
+    List<RequestFacts> each = new ArrayList<>(count);
     for (List<String> path : all) {
-      each.add(new RequestFacts(this, List.of(path), null, spelling, exactHeaders));
+      each.add(new RequestFacts(this, List.of(path), null, exactHeaders, count, chosen));
       for (String method : overrides) {
-        each.add(new RequestFacts(this, List.of(path), method, spelling, exactHeaders));
+        each.add(new RequestFacts(this, List.of(path), method, exactHeaders, count, chosen));
       }
     }
     return List.copyOf(each);
@@ -290,30 +301,76 @@ public final class RequestFacts {
     }
     List<String> path = ignoreCase ? path().stream().map(PathPattern::folded).toList() : path();
     return new RequestFacts(
-        this, List.of(path), methodOverride ? override : null, spelling, exactHeaders);
+        this, List.of(path), methodOverride ? override : null, exactHeaders, siblings, chosen);
   }
 
   /**
-   * Computes a value once for each way in which applications decode cookies, parameters and
-   * headers.
+   * Computes a value once for each way in which applications decode the cookies, parameters and
+   * headers that the value uses. If the value uses several of them, each combination is one way.
    *
    * @param value computes the value
    * @param <T> the value's type
    * @return the distinct results; nearly always a single result
+   * @throws UnusableRequestException if there are more than 16 ways, together with the other
+   *     interpretations of the request
    */
   public <T> List<T> inEachSpelling(Function<RequestFacts, T> value) {
+    ambiguous = null;
     T own = value.apply(this);
-    if (!spellingMatters) {
-      return List.of(own); // nearly all requests have only one spelling
+    if (ambiguous == null) {
+      return List.of(own); // nearly all requests are read in one way
     }
     Set<T> results = new LinkedHashSet<>();
     results.add(own);
-    for (Spelling other : Spelling.values()) {
-      if (other != spelling) {
-        results.add(value.apply(new RequestFacts(this, paths, override, other, exactHeaders)));
+    List<RequestFacts> ways = new ArrayList<>();
+    addWays(ways);
+    for (int i = 0; i < ways.size(); i++) {
+      if (siblings * (1 + ways.size()) > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "applications can read the request's values in more than %s ways"
+                .formatted(MOST_READINGS));
       }
+      RequestFacts way = ways.get(i);
+      results.add(value.apply(way));
+      way.addWays(ways);
+      requestLineMatters |= way.requestLineMatters;
     }
     return List.copyOf(results);
+  }
+
+  /**
+   * Adds a copy of this object for each further value of each ambiguous part. A copy chooses this
+   * value and the first values of the earlier parts, so that later parts remain ambiguous in it and
+   * each combination is added once.
+   */
+  private void addWays(List<RequestFacts> ways) {
+    Map<String, List<String>> first = new HashMap<>(chosen);
+    Map<String, List<List<String>>> parts = ambiguous;
+    for (var part :
+        parts == null ? Set.<Map.Entry<String, List<List<String>>>>of() : parts.entrySet()) {
+      for (List<String> values : part.getValue()) {
+        Map<String, List<String>> choice = new HashMap<>(first);
+        choice.put(part.getKey(), values);
+        if (first.containsKey(part.getKey())) {
+          ways.add(new RequestFacts(this, paths, override, exactHeaders, siblings, choice));
+        } else {
+          first = choice;
+        }
+      }
+    }
+  }
+
+  /** Returns the chosen values of an ambiguous part of the request, by default the first ones. */
+  private List<String> chosen(String part, Set<List<String>> ways) {
+    if (ways.size() > 1) {
+      Map<String, List<List<String>>> parts = ambiguous;
+      if (parts == null) {
+        parts = new LinkedHashMap<>();
+        ambiguous = parts;
+      }
+      parts.put(part, List.copyOf(ways));
+    }
+    return ways.iterator().next();
   }
 
   /**
@@ -333,61 +390,86 @@ public final class RequestFacts {
     return List.copyOf(results);
   }
 
-  /** Returns the values of a cookie, decoded in the {@link Spelling} of this object. */
+  /** Returns the values of a cookie in the chosen way of reading. */
   List<String> cookies(String name) {
-    List<String> values = named(request.cookies(name), otherCookies(name));
-    for (String value : values) {
-      spellingMatters |= value.chars().anyMatch(c -> "%+\\\"".indexOf(c) >= 0);
-      if (JSON_SCALAR.matcher(Spelling.PERCENT.ofCookie(value)).matches()) {
-        throw new UnusableRequestException(
-            "the cookie %s contains a JSON text or number; send the plain value".formatted(name));
+    String part = "cookie " + name;
+    List<String> values = chosen.get(part);
+    if (values != null) {
+      return values;
+    }
+    Set<List<String>> ways = new LinkedHashSet<>();
+    List<String> own = request.cookies(name);
+    for (List<String> sent : eachOf(own, otherCookies(name, own))) {
+      for (List<String> each : eachOf(sent, Blanks.strippedOf(sent))) {
+        OF_COOKIE.forEach(decoding -> ways.add(each.stream().map(decoding).toList()));
       }
     }
-    return values.stream().map(spelling::ofCookie).toList();
+    if (ways.stream().flatMap(List::stream).anyMatch(JSON_SCALAR.asMatchPredicate())) {
+      throw new UnusableRequestException(
+          "the cookie %s contains a JSON text or number; send the plain value".formatted(name));
+    }
+    return chosen(part, ways);
   }
 
   /**
-   * Returns cookies with similar names, and cookies after a comma, since ASP.NET splits cookies at
-   * commas.
+   * Returns other values of a cookie: of cookies with similar names, of cookies after a comma,
+   * since ASP.NET splits cookies at commas, and of {@linkplain #COOKIE_INSIDE cookies inside
+   * others}.
    */
-  private List<String> otherCookies(String name) {
-    List<String> values = new ArrayList<>();
+  private List<String> otherCookies(String name, List<String> own) {
+    Set<String> values = new LinkedHashSet<>();
     for (String line : request.headers("Cookie")) {
       boolean comma = line.indexOf(',') >= 0;
+      String separated = line.replace(',', ';');
       PlainRequest.eachCookie(
-          line.replace(',', ';'),
+          separated,
           (found, value) -> {
             boolean same = found.equals(name);
-            if (same ? comma : isLike(name, Escapes.lenient(found, false))) {
+            if (same ? comma : isLike(name, Blanks.stripped(Escapes.lenient(found, false)))) {
               values.add(value);
             }
           });
+      for (String pair : separated.split(";", -1)) {
+        Matcher inside = COOKIE_INSIDE.matcher(pair.strip());
+        boolean wellFormed = inside.matches(); // as nearly all pairs
+        inside.reset();
+        while (!wellFormed && inside.find()) {
+          if (inside.start() > 0 && isLike(name, Escapes.lenient(inside.group(1), false))) {
+            values.add(PlainRequest.unquoted(inside.group(2)));
+          }
+        }
+      }
     }
-    return values;
+    own.forEach(values::remove);
+    return List.copyOf(values);
   }
 
-  /** Returns the values of a query parameter, decoded in the {@link Spelling} of this object. */
+  /** Returns the values of a query parameter in the chosen way of reading. */
   List<String> parameters(String name) {
+    String part = "query " + name;
+    List<String> values = chosen.get(part);
+    if (values != null) {
+      return values;
+    }
     String query = request.query();
-    QueryString.Decoding decoding = spelling.ofQuery();
-    String separators = spelling == Spelling.SEMICOLON ? "[&;]" : "&";
+    boolean semicolon = query != null && query.indexOf(';') >= 0;
     Predicate<String> isOther = found -> !found.equals(name) && isLike(name, found);
-    spellingMatters |= query != null && query.chars().anyMatch(c -> "+;".indexOf(c) >= 0);
-    List<String> values =
-        named(
-            QueryString.values(query, name::equals, separators, decoding),
-            QueryString.values(query, isOther, separators, decoding));
-    spellingMatters |= values.stream().anyMatch(value -> value.indexOf('\uFFFD') >= 0);
-    return values;
+    Set<List<String>> ways = new LinkedHashSet<>();
+    for (String separators : semicolon ? List.of("&", "[&;]") : List.of("&")) {
+      for (QueryString.Decoding decoding : OF_QUERY) {
+        List<String> own = QueryString.values(query, name::equals, separators, decoding);
+        List<String> other = QueryString.values(query, isOther, separators, decoding);
+        for (List<String> each : eachOf(own, other)) {
+          ways.addAll(eachOf(each, Blanks.strippedOf(each)));
+        }
+      }
+    }
+    return chosen(part, ways);
   }
 
-  /**
-   * Returns the values to use: normally the values of the exact name; in the spelling {@code
-   * OTHER_NAME}, the values of similar names that some applications treat as equal.
-   */
-  private List<String> named(List<String> values, List<String> ofOtherNames) {
-    spellingMatters |= !ofOtherNames.isEmpty();
-    return spelling == Spelling.OTHER_NAME && !ofOtherNames.isEmpty() ? ofOtherNames : values;
+  /** Returns both lists, or only the first list if the other list is empty. */
+  private static List<List<String>> eachOf(List<String> values, List<String> others) {
+    return others.isEmpty() ? List.of(values) : List.of(values, others);
   }
 
   /** Whether some application treats two names as equal: PHP treats "[" and "_" as equal. */
@@ -414,11 +496,24 @@ public final class RequestFacts {
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
     List<String> similar = similar(name);
-    boolean swaps =
-        exactHeaders != null
-            && !similar.isEmpty()
-            && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
-    return named(swaps ? similar : exact, swaps ? exact : similar).stream()
+    if (similar.isEmpty()) {
+      return normalized(name, exact); // as for nearly all requests
+    }
+    String part = "header " + name.toLowerCase(Locale.ROOT);
+    List<String> values = chosen.get(part);
+    if (values != null) {
+      return values;
+    }
+    boolean swaps = exactHeaders != null && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
+    Set<List<String>> ways = new LinkedHashSet<>();
+    for (List<String> each : swaps ? eachOf(similar, exact) : List.of(exact, similar)) {
+      ways.add(normalized(name, each));
+    }
+    return chosen(part, ways);
+  }
+
+  private static List<String> normalized(String name, List<String> values) {
+    return values.stream()
         .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
         .toList();
   }
@@ -428,8 +523,16 @@ public final class RequestFacts {
     if (name.indexOf('-') < 0 || hasNoUnderscores()) {
       return List.of(); // as for nearly all requests
     }
+    Iterable<String> known = request.headerNames();
+    Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
+    (known == null ? underscored(name) : known).forEach(names::add);
     List<String> values = new ArrayList<>();
-    underscored(name).stream().skip(1).forEach(other -> values.addAll(request.headers(other)));
+    for (String other : names) {
+      if (!other.equalsIgnoreCase(name)
+          && other.replace('_', '-').equalsIgnoreCase(name.replace('_', '-'))) {
+        values.addAll(request.headers(other));
+      }
+    }
     return values;
   }
 
@@ -458,6 +561,7 @@ public final class RequestFacts {
       }
       names = longer;
     }
+    names.add(name.replace('-', '_')); // the only other name in CGI if there are many dashes
     return names;
   }
 

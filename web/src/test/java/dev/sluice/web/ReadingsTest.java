@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.stream.Collectors;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -202,6 +203,136 @@ final class ReadingsTest {
         .isInstanceOf(UnusableRequestException.class);
   }
 
+  /** ASP.NET and PHP also decode such a cookie. */
+  @ParameterizedTest
+  @ValueSource(strings = {"%62", "\"b\"", "\"\\142\"", "%62; other=c", "%62, other=c"})
+  void cookieOfASimilarName_isDecodedToo(String value) {
+    assertThat(
+            values(
+                "cookie:s-id",
+                WebRequest.builder("GET", "/").header("Cookie", "s-id=a; S-ID=" + value)))
+        .contains("a", "b");
+  }
+
+  /** ASP.NET looks for a cookie after each character that it cannot read. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "s=a; @s=b",
+        "s=a; x s=b",
+        "s=a; y=a s=b",
+        "s=a; =s=b",
+        "s=a; y=\\s=b",
+        "s=a; y=\"a s=b\"",
+        "y=a S=%62;s=a",
+        "s=a; a@s=\"b\""
+      })
+  void cookieInAMalformedPair_isChargedToo(String cookies) {
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", cookies)))
+        .contains("a", "b");
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"xs=b", "y=a/s=b", "y=\"s=b\"", "y=s=b", "y=a?s=b", "y", "s@=b"})
+  void textInsideAnotherCookie_isNoCookie(String other) {
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; " + other)))
+        .containsExactly("a");
+  }
+
+  /** Starlette reads the header as ISO 8859-1, Django as UTF-8; Python strips more than spaces. */
+  @ParameterizedTest
+  @ValueSource(strings = {"\u00a0", "\u0085", "\u00c2\u00a0", "\u00a0\u00a0", "\u00e2\u0080\u0083"})
+  void blanksAroundACookie_areStrippedToo(String blank) {
+    for (String cookies :
+        List.of(
+            "s=a; s%s=b",
+            "s=a; %1$ss=b",
+            "s=a; S%s=%%62%1$s",
+            "s=b%s",
+            "s=%sb%1$s",
+            "s=%s\"b\"%1$s",
+            "s=\"\\142\"%s")) {
+      assertThat(
+              values(
+                  "cookie:s",
+                  WebRequest.builder("GET", "/").header("Cookie", cookies.formatted(blank))))
+          .as(cookies)
+          .contains("b");
+    }
+  }
+
+  /** Armeria has stripped the last byte of the blank already; the application still gets it. */
+  @ParameterizedTest
+  @ValueSource(strings = {"b\u00c2", "b\u00c2\u00a0\u00c2", "b\u00e2\u0080"})
+  void halfOfABlank_isStrippedToo(String value) {
+    assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=" + value)))
+        .contains("b");
+  }
+
+  /** Laravel trims parameters, also invisible characters, unless it is told not to. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "bob%20",
+        "+bob%20%20",
+        "%C2%A0bob",
+        "bob%E2%80%8B",
+        "%E3%85%A4bob%09",
+        "%EF%BB%BFbob"
+      })
+  void blanksAroundAParameter_areStrippedToo(String value) {
+    assertThat(values("query:user", WebRequest.builder("GET", "/?user=" + value))).contains("bob");
+  }
+
+  @Test
+  void partsOfAnId_areReadIndependently() {
+    List<VaryBy> parts = List.of(VaryBy.cookie("s"), VaryBy.queryParameter("user_id"));
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/?user_id=RANDOM&user.id=bob").header("Cookie", "s=%61bc");
+    assertThat(ids(parts, request))
+        .containsExactlyInAnyOrder("%61bc:RANDOM", "%61bc:bob", "abc:RANDOM", "abc:bob");
+  }
+
+  @Test
+  void partThatIsReadOnlyInSomeReadings_isReadInEachWayThere() {
+    List<VaryBy> parts = List.of(VaryBy.cookie("s").orId("none"), VaryBy.cookie("t"));
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/").header("Cookie", "S=x; T=%61; t=b; u=c");
+    assertThat(ids(parts, request))
+        .containsExactlyInAnyOrder("none:b", "none:%61", "none:a", "x:b", "x:%61", "x:a");
+  }
+
+  @Test
+  void moreThanSixteenReadings_areRefused() {
+    List<VaryBy> parts = List.of(VaryBy.cookie("s"), VaryBy.cookie("t"));
+    String four = "=%61+\\b";
+    PlainRequest.Builder sixteen =
+        WebRequest.builder("GET", "/a").header("Cookie", "s" + four + "; t" + four);
+    assertThat(ids(parts, sixteen)).hasSize(16);
+    PlainRequest.Builder more =
+        WebRequest.builder("GET", "/a").header("Cookie", "s" + four + "; t" + four + "; T=b");
+    assertThatThrownBy(() -> ids(parts, more))
+        .isInstanceOf(UnusableRequestException.class)
+        .hasMessage("applications can read the request's values in more than 16 ways");
+    PlainRequest.Builder withPath =
+        WebRequest.builder("GET", "/a;b").header("Cookie", "s" + four + "; t" + four);
+    assertThatThrownBy(() -> ids(parts, withPath)).isInstanceOf(UnusableRequestException.class);
+  }
+
+  private static List<String> ids(List<VaryBy> parts, PlainRequest.Builder request) {
+    return facts(request).readings().stream()
+        .flatMap(
+            reading ->
+                reading
+                    .inEachSpelling(
+                        facts ->
+                            parts.stream()
+                                .map(part -> Objects.toString(part.value(facts, Map.of())))
+                                .collect(Collectors.joining(":")))
+                    .stream())
+        .toList();
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
@@ -237,6 +368,15 @@ final class ReadingsTest {
     assertThat(methods(WebRequest.builder("POST", "/").header("X_HTTP_Method-Override", "PUT")))
         .containsExactly("POST", "PUT");
     assertThat(methods(WebRequest.builder("POST", "/?.method=PUT"))).containsExactly("POST", "PUT");
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"X_Acme_Org_Api_Key_Id", "x_acme-org-api-key_ID", "X-Acme-Org-Api-Key_Id"})
+  void headerWithManyDashes_hasSimilarNamesToo(String name) {
+    PlainRequest.Builder both =
+        WebRequest.builder("GET", "/").header("X-Acme-Org-Api-Key-Id", "a").header(name, "b");
+    assertThat(values("header:X-Acme-Org-Api-Key-Id", both)).containsExactly("a", "b");
   }
 
   /** Express leaves such a value as it is; most others replace the bytes. */

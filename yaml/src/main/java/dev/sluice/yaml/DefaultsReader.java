@@ -272,6 +272,7 @@ final class DefaultsReader {
     others.add(Quotas.LIST);
     others.add(DEBT);
     others.add(LONGEST_RESERVATION);
+    others.add(LAPSE);
     for (String field : others) {
       Node other = fields.find(field);
       if (other != null) {

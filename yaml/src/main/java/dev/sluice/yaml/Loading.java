@@ -235,10 +235,17 @@ final class Loading {
       Node.Entry entry = one.sections.first(keys);
       if (entry != null && found != null) {
         Node.Entry other = Objects.requireNonNull(found.sections.first(keys));
+        boolean isSame = entry.key().text().equals(other.key().text());
+        String also = isSame ? "which" : "and the section %s, which".formatted(other.key().text());
         one.problems.mistakeWithoutText(
             entry.key(),
-            "found the section %s, which is also in %s; expected the section in one file"
-                .formatted(entry.key().text(), found.place(other)));
+            "found the section %s, %s is%s in %s; expected the section%s in one file"
+                .formatted(
+                    entry.key().text(),
+                    also,
+                    isSame ? " also" : "",
+                    found.place(other),
+                    isSame ? "" : "s"));
       } else if (entry != null) {
         found = one;
       }
@@ -280,8 +287,8 @@ final class Loading {
   }
 
   private void warnOfUnread(Set<String> read) {
-    Source source = having(List.of(Sections.RULES));
-    if (source != null && !read.contains(Sections.RULES)) {
+    Source source = read.contains(Sections.RULES) ? null : having(List.of(Sections.RULES));
+    if (source != null) {
       source.problems.warning(
           source.entry(Sections.RULES).key(),
           "found the section rules, which only sluice serve and sluice lint read: the rules do not"

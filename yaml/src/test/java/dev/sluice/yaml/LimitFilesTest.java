@@ -680,6 +680,8 @@ class LimitFilesTest {
         .containsExactly("1:29: found \"yes\", expected true or false");
     assertThat(lintOf(folder, "ApiCallsPerKey: {unlimited: true, burst: 1}\n"))
         .containsExactly("1:42: found the field burst beside unlimited, expected one or the other");
+    assertThat(lintOf(folder, "ApiCallsPerKey: {unlimited: true, lapse: give-back}\n"))
+        .containsExactly("1:42: found the field lapse beside unlimited, expected one or the other");
   }
 
   @Test

@@ -114,6 +114,7 @@ record RuleReadings(String file, List<RuleReading> all) {
           problem = one.shadow || one.problem == null ? problem : one.problem;
         }
       }
+      why.skipped().forEach(one -> charges.add(new Charged(one.limit(), true, null, one.reason())));
       return new RuleReading(
           facts.method(),
           facts.pathText(),

@@ -24,6 +24,7 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
+import dev.sluice.testkit.web.Spellings;
 import dev.sluice.web.ClientAddress;
 import dev.sluice.web.ProxyHeader;
 import dev.sluice.yaml.LimitFiles;
@@ -39,6 +40,7 @@ import java.net.http.HttpRequest;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -75,6 +77,11 @@ final class ForwardAuthTest {
         - {path: /keyed, limit: ApiCallsPerKey, id: "{header:X-Api-Key}"}
         - {path: /costly, limit: ApiCallsPerKey, id: costly, cost: {header: X-Cost}}
         - {path: /tried, limit: ApiCallsPerKey, id: tried, cost: {header: X-Cost}, shadow: true}
+        - {path: /session, limit: ApiCallsPerKey, id: "{cookie:s}"}
+        - path: /try
+          limits:
+            - {limit: LoginsPerIPAddress, id: "{ip}"}
+            - {limit: ApiCallsPerKey, id: "{header:X-Api-Key}", shadow: true}
         - {path: /office, clients: 10.0.0.0/8, unlimited: true}
         - {path: /dav/**, methods: PROPFIND, deny: true}
       """;
@@ -564,6 +571,21 @@ final class ForwardAuthTest {
   }
 
   @Test
+  void spellingsOfACookie_areNoWayAroundItsBucket() throws IOException {
+    startWithRules();
+    assertThat(get("?limit=ApiCallsPerKey&id=e1&cost=3").statusCode()).isEqualTo(200);
+    for (String cookie : Spellings.ofCookie()) {
+      String request =
+          "GET /v1/forward-auth HTTP/1.1\r\nHost: sluice\r\nX-Forwarded-Method: GET\r\n"
+              + "X-Forwarded-Uri: /session\r\nCookie: s=%s\r\n\r\n".formatted(cookie);
+      try (RawClient client = RawClient.connect(server.address())) {
+        client.send(request.getBytes(StandardCharsets.ISO_8859_1));
+        assertThat(client.answer()).as(cookie).containsPattern("^HTTP/1.1 4(00|29) ");
+      }
+    }
+  }
+
+  @Test
   void trialInShadow_deniesNobodyAndShowsNowhere() throws IOException {
     startWithRules();
     for (int i = 0; i < 2; i++) {
@@ -574,6 +596,9 @@ final class ForwardAuthTest {
     HttpResponse<String> inForce = get("?limit=ApiCallsPerKey&id=tried&cost=3");
     assertThat(inForce.statusCode()).isEqualTo(200);
     assertThat(asked("GET", "/tried", "X-Cost", "4").statusCode()).isEqualTo(200); // above burst
+    assertThat(asked("GET", "/tried", "X-Cost", "many").statusCode()).isEqualTo(200);
+    HttpResponse<String> withoutKey = asked("GET", "/try");
+    assertThat(withoutKey.statusCode()).isEqualTo(429); // LoginsPerIPAddress is still charged
   }
 
   @Test

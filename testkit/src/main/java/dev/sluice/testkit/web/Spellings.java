@@ -127,7 +127,17 @@ public final class Spellings {
           "e1; other=\"",
           "e1; $Path=/",
           "e1; S=e2",
-          "e1; s=e2");
+          "e1; s=e2",
+          "e1\u00a0",
+          "\u00a0e1",
+          "\u00a0\"e1\"",
+          "\u00c2\u00a0e1\u00c2\u00a0",
+          "e2; s\u00a0=e1",
+          "e2; \u0085s=e1",
+          "e2; S=%651",
+          "e2; @s=e1",
+          "e2; x s=e1",
+          "e2; y=a s=e1");
 
   private static final List<String> CREDENTIALS =
       List.of(
