@@ -47,6 +47,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.atomic.AtomicBoolean;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -574,7 +575,16 @@ final class ForwardAuthTest {
   void spellingsOfACookie_areNoWayAroundItsBucket() throws IOException {
     startWithRules();
     assertThat(get("?limit=ApiCallsPerKey&id=e1&cost=3").statusCode()).isEqualTo(200);
-    for (String cookie : Spellings.ofCookie()) {
+    // Servlet containers replace or refuse these bytes, and the application gets no more than that.
+    Stream<String> blanks =
+        Stream.of(
+            "e1\u00a0",
+            "\u00a0e1",
+            "\u00a0\"e1\"",
+            "\u00c2\u00a0e1\u00c2\u00a0",
+            "e2; s\u00a0=e1",
+            "e2; \u0085s=e1");
+    for (String cookie : Stream.concat(Spellings.ofCookie().stream(), blanks).toList()) {
       String request =
           "GET /v1/forward-auth HTTP/1.1\r\nHost: sluice\r\nX-Forwarded-Method: GET\r\n"
               + "X-Forwarded-Uri: /session\r\nCookie: s=%s\r\n\r\n".formatted(cookie);
