@@ -52,7 +52,8 @@ final class Credentials {
     String scheme = scheme(form.group(1));
     String credentials = trimmed(form.group(2));
     return switch (scheme) {
-      case "Basic" -> "Basic " + Base64.getEncoder().encodeToString(decoded(credentials));
+      case "Basic" ->
+          "Basic " + Base64.getEncoder().encodeToString(decoded(unseparated(credentials)));
       case "Bearer" -> "Bearer " + token(unseparated(credentials));
       case "Token" -> "Token " + token(credentials);
       default -> scheme + ' ' + resigned(credentials);
@@ -65,7 +66,7 @@ final class Credentials {
 
   private static String unseparated(String credentials) {
     if (SEPARATOR.matcher(credentials).find()) {
-      throw new UnusableRequestException("the Bearer token contains a comma, a semicolon or a tab");
+      throw new UnusableRequestException("the credentials contain a comma, a semicolon or a tab");
     }
     return credentials;
   }

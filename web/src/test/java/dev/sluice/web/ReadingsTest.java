@@ -510,12 +510,44 @@ final class ReadingsTest {
         "Bearer t1;r2",
         "Bearer t1\tr2",
         "Bearer t1, Bearer t2",
+        "Basic dTpw,Basic YTpi",
         "Bearer eyJ9.e30.c2ln=r2"
       })
-  void bearerTokenThatApplicationsReadInManyWays_isRefused(String value) {
+  void credentialsThatApplicationsReadInManyWays_areRefused(String value) {
     PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Authorization", value);
     assertThatThrownBy(() -> values("header:Authorization", request))
         .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** nginx and Envoy join the lines of a header; the application still gets each line. */
+  @ParameterizedTest
+  @ValueSource(strings = {"k1, r1", "k1,r1", "k1 ,\tr 2", "k1,", "k1, r1, r2", "k1, \"(=r\""})
+  void headerThatAProxyHasJoined_isChargedByItsFirstLineToo(String value) {
+    assertThat(
+            values("header:X-Api-Key", WebRequest.builder("GET", "/").header("X-Api-Key", value)))
+        .containsExactly(value, "k1");
+    assertThat(
+            values(
+                "header:X-Api-Key",
+                WebRequest.builder("GET", "/")
+                    .header("X-Api-Key", "k2")
+                    .header("X_Api_Key", value)))
+        .containsExactly("k2", value, "k1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "User-Agent,        'Mozilla/5.0 (X11; Linux x86_64) Gecko (KHTML, like Gecko) Chrome/140'",
+    "X-Client-Subject,  'CN=alice,O=Acme,C=DE'",
+    "X-User,            '{\"id\":1,\"name\":\"a\"}'",
+    "X-Forwarded-For,   '192.0.2.7, 10.0.0.1'",
+    "Accept,            'application/json, text/event-stream'",
+    "accept-language,   'de,en'",
+    "X-Api-Key,         ',k1'"
+  })
+  void commaInAHeaderThatIsNotJoined_isPartOfItsValue(String header, String value) {
+    assertThat(values("header:" + header, WebRequest.builder("GET", "/").header(header, value)))
+        .containsExactly(value);
   }
 
   @ParameterizedTest
