@@ -349,8 +349,11 @@ interface CertifyTarget extends AutoCloseable {
         throw unreadable(
             "found no limit; the server must allow limits in descriptors (--rls-overrides allow)");
       }
+      com.google.protobuf.Duration reset = status.getDurationUntilReset();
       Long seconds =
-          status.hasDurationUntilReset() ? status.getDurationUntilReset().getSeconds() : null;
+          status.hasDurationUntilReset()
+              ? Long.valueOf(reset.getSeconds() + (reset.getNanos() > 0 ? 1 : 0))
+              : null;
       return allowed
           ? new Answer(true, Integer.toUnsignedLong(status.getLimitRemaining()), -1, seconds)
           : new Answer(false, null, seconds == null ? -1 : seconds, null);

@@ -274,14 +274,7 @@ final class DoorOptions {
   private OverridePolicy rlsOverrides(AccessOptions access) {
     String usual = usualRlsOverrides(access.hasTokens(), tls.haveClientCa(), open || insecure);
     String policy = rlsOverrides == null ? usual : rlsOverrides;
-    return switch (policy) {
-      case "allow" -> OverridePolicy.ALLOW;
-      case "ignore" -> OverridePolicy.IGNORE;
-      default ->
-          throw new InputException(
-              "--rls-overrides: found %s, expected allow or ignore"
-                  .formatted(SafeText.quote(policy)));
-    };
+    return Quantities.word("--rls-overrides", policy, OverridePolicy.class);
   }
 
   private HeaderProfile rlsHeaders() {

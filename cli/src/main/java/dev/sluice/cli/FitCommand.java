@@ -17,9 +17,6 @@ import java.math.BigDecimal;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -47,19 +44,12 @@ import picocli.CommandLine.Parameters;
     })
 final class FitCommand extends ConsoleCommand {
 
-  private static final Pattern PERCENT = Pattern.compile("([0-9]{1,3}(?:[.][0-9]{1,9})?)\\s*%");
   private static final BigDecimal HUNDRED = BigDecimal.valueOf(100);
   private static final List<Long> RATES =
       List.of(1L, 2L, 5L, 10L, 20L, 50L, 100L, 200L, 500L, 1000L, 2000L, 5000L, 10_000L);
 
   @Mixin private LimitFileOptions files = new LimitFileOptions();
   @Mixin private LogOptions log = new LogOptions();
-
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      description = "The format of the logs, as for sluice replay.")
-  private @Nullable String format;
 
   @Option(
       names = "--limit",
@@ -112,14 +102,14 @@ final class FitCommand extends ConsoleCommand {
           "the option --limits FILE is missing: the file declares the limit and its period");
     }
     BigDecimal percent = percent();
-    Prefer best = prefer();
+    Prefer best = Quantities.word("--prefer", prefer, Prefer.class);
     Attack marked = attack();
     Limits limits = log.limits(files);
     Duration period = period(limits);
     Fit fit = new Fit(quotas(period), marked);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
     Replay replay = Replay.of(limits, sources).demands(limit, fit);
-    ReplayResult read = log.run(replay, format, sources, console);
+    ReplayResult read = log.run(replay, sources, console);
     List<Point> curve = fit.curve(percent);
     if (curve.isEmpty()) {
       throw new InputException(
@@ -167,24 +157,13 @@ final class FitCommand extends ConsoleCommand {
   }
 
   private BigDecimal percent() {
-    Matcher parts = PERCENT.matcher(neverDeny);
-    BigDecimal percent = parts.matches() ? new BigDecimal(parts.group(1)) : BigDecimal.ZERO;
+    BigDecimal percent = Quantities.percent("--never-deny", neverDeny);
     if (percent.signum() == 0 || percent.compareTo(HUNDRED) > 0) {
       throw new InputException(
           "--never-deny: found %s, expected a percentage above 0%% and up to 100%%, such as 99.9%%"
               .formatted(SafeText.quote(neverDeny)));
     }
     return percent;
-  }
-
-  private Prefer prefer() {
-    try {
-      return Prefer.valueOf(prefer.toUpperCase(Locale.ROOT));
-    } catch (IllegalArgumentException e) {
-      throw new InputException(
-          "--prefer: found %s, expected worst, burst, rate or strict"
-              .formatted(SafeText.quote(prefer)));
-    }
   }
 
   private @Nullable Attack attack() {

@@ -95,6 +95,22 @@ final class LogOptions {
       description = "The header with the client's address: x-forwarded-for (default) or forwarded.")
   private @Nullable String proxyHeader;
 
+  @Option(
+      names = "--format",
+      paramLabel = "FORMAT",
+      description =
+          "The format of the logs: combined, common, nginx-json, caddy, envoy, envoy-json, haproxy,"
+              + " alb, cloudfront, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,... or regex:PATTERN"
+              + " with named groups; for sluice replay also trace. The fields are time, client,"
+              + " method, target, request, host, user, status and header:NAME. If not given, the"
+              + " format is detected.")
+  private @Nullable String format;
+
+  /** Returns the value of {@code --format}, which {@link #isAskedFor} ignores. */
+  @Nullable String format() {
+    return format;
+  }
+
   boolean isAskedFor() {
     return rules.file() != null
         || !counts.isEmpty()
@@ -120,7 +136,7 @@ final class LogOptions {
     return limits;
   }
 
-  ReplayResult run(Replay replay, @Nullable String format, List<Source> sources, Console console) {
+  ReplayResult run(Replay replay, List<Source> sources, Console console) {
     ProgressLine progress = new ProgressLine(console.err());
     long startNanos = System.nanoTime();
     try {

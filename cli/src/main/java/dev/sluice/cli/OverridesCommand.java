@@ -167,6 +167,10 @@ final class OverridesCommand extends CommandGroup {
               OverridesCsv.write(limits, target);
             }
           });
+      long ends = lines.stream().filter(line -> line.override().until() != null).count();
+      if (ends > 0 && !all) {
+        console.err().println("overrides with an end, which only --all prints: " + ends);
+      }
     }
 
     private interface Lines {
@@ -270,7 +274,18 @@ final class OverridesCommand extends CommandGroup {
         throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
       }
       Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
-      lines.forEach(line -> enabled.put(line.override(), line.enabled()));
+      Instant now = Instant.now();
+      for (Line line : lines) {
+        LimitOverride override = line.override();
+        enabled.put(override, line.enabled());
+        if (override.isEndedAt(now)) {
+          console
+              .err()
+              .printf(
+                  "warning: the override of %s for %s has ended and is not in force%n",
+                  override.name(), SafeText.quote(override.id()));
+        }
+      }
       return database.onTable(catalogue, table -> table.put(enabled, force));
     }
 
@@ -349,11 +364,16 @@ final class OverridesCommand extends CommandGroup {
     }
 
     private @Nullable Instant end() {
+      Instant end;
       try {
-        return until == null ? null : EndTime.parse(until);
+        end = until == null ? null : EndTime.parse(until);
       } catch (IllegalArgumentException e) {
         throw new InputException("--until: " + e.getMessage());
       }
+      if (end != null && !end.isAfter(Instant.now())) {
+        throw new InputException("--until: found %s, expected a time in the future".formatted(end));
+      }
+      return end;
     }
   }
 

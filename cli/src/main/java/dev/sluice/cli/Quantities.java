@@ -4,16 +4,21 @@ package dev.sluice.cli;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
+import java.math.BigDecimal;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Locale;
 import java.util.concurrent.TimeUnit;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/** Parses durations and quotas of options, and formats durations for people. */
+/** Parses durations, quotas, shares and words of options, and formats durations for people. */
 final class Quantities {
 
   private static final Pattern QUOTA =
       Pattern.compile("(\\d{1,18})/([^,]+)(?:,burst=(\\d{1,18}))?");
+  private static final Pattern PERCENT = Pattern.compile("([0-9]{1,3}(?:[.][0-9]{1,9})?)\\s*%");
   private static final long HOURS_PER_DAY = 24;
   private static final long SECONDS_PER_MINUTE = 60;
   private static final long SECONDS_PER_HOUR = 3600;
@@ -79,6 +84,33 @@ final class Quantities {
 
   private static long roundedUp(long value, long unit) {
     return value / unit + (value % unit == 0 ? 0 : 1);
+  }
+
+  /** Parses the percentage of an option, such as {@code 99.9%}, without its sign. */
+  static BigDecimal percent(String option, String text) {
+    Matcher parts = PERCENT.matcher(text);
+    if (!parts.matches()) {
+      throw new InputException(
+          "%s: found %s, expected a percentage such as 1%%"
+              .formatted(option, SafeText.quote(text)));
+    }
+    return new BigDecimal(parts.group(1));
+  }
+
+  /** Parses the word of an option: the name of a constant in any case, with hyphens. */
+  static <E extends Enum<E>> E word(String option, String text, Class<E> type) {
+    List<String> words = new ArrayList<>();
+    for (E constant : type.getEnumConstants()) {
+      String word = constant.name().toLowerCase(Locale.ROOT).replace('_', '-');
+      if (word.equalsIgnoreCase(text)) {
+        return constant;
+      }
+      words.add(word);
+    }
+    String last = words.remove(words.size() - 1);
+    throw new InputException(
+        "%s: found %s, expected %s or %s"
+            .formatted(option, SafeText.quote(text), String.join(", ", words), last));
   }
 
   /** Whether a text is a quota, not a limit's name: only a quota contains a slash. */

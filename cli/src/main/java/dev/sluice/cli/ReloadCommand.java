@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.cli.Console.ConsoleCommand;
+import dev.sluice.cli.ServerClientOptions.RequiredServer;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
@@ -36,18 +37,11 @@ final class ReloadCommand extends ConsoleCommand {
       description = "Only print each mistake and each change of the limit files.")
   private boolean dryRun;
 
-  @Option(
-      names = "--server",
-      required = true,
-      paramLabel = "URL",
-      description = "The server's address, such as http://127.0.0.1:8080.")
-  private String server = "";
-
-  @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
+  @Mixin private RequiredServer server = new RequiredServer();
 
   @Override
   public Integer call() {
-    ServerClient.Reload answer = clientOptions.client(server, console).reload(dryRun);
+    ServerClient.Reload answer = server.client(console).reload(dryRun);
     answer.changes().forEach(console::line);
     answer.mistakes().forEach(console::line);
     console.flush();
@@ -96,18 +90,11 @@ final class ReloadCommand extends ConsoleCommand {
                 + " generation before the current one.")
     private @Nullable String generation;
 
-    @Option(
-        names = "--server",
-        required = true,
-        paramLabel = "URL",
-        description = "The server's address, such as http://127.0.0.1:8080.")
-    private String server = "";
-
-    @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
+    @Mixin private RequiredServer server = new RequiredServer();
 
     @Override
     public Integer call() {
-      ServerClient.Reload answer = clientOptions.client(server, console).rollback(generation);
+      ServerClient.Reload answer = server.client(console).rollback(generation);
       answer.changes().forEach(console::line);
       console.flush();
       console

@@ -34,7 +34,6 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Set;
 import java.util.stream.Collectors;
-import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -83,17 +82,6 @@ final class ReplayCommand extends ConsoleCommand {
 
   @Mixin private StorePasswordOptions passwords = new StorePasswordOptions();
 
-  @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      description =
-          "trace, or the format of a log: combined, common, nginx-json, caddy, envoy, envoy-json,"
-              + " haproxy, alb, cloudfront, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,... or"
-              + " regex:PATTERN with named groups. The fields are time, client, method, target,"
-              + " request, host, user, status and header:NAME. If not given, the format is"
-              + " detected.")
-  private @Nullable String format;
-
   @Mixin private LogReplay log = new LogReplay();
 
   @Parameters(
@@ -129,7 +117,7 @@ final class ReplayCommand extends ConsoleCommand {
       List<LogOptions.Source> sources = new ArrayList<>();
       sources.add(new LogOptions.Source(first, in));
       sources.addAll(LogOptions.sources(recordings.subList(1, recordings.size()), console));
-      return log.run(files, format, sources, console);
+      return log.run(files, sources, console);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -140,8 +128,8 @@ final class ReplayCommand extends ConsoleCommand {
   }
 
   private boolean isTrace(InputStream in) throws IOException {
-    if (format != null || log.isAskedFor()) {
-      return TRACE.equals(format);
+    if (log.format() != null || log.isAskedFor()) {
+      return TRACE.equals(log.format());
     }
     in.mark(HEAD);
     boolean isLog = false;
@@ -155,6 +143,7 @@ final class ReplayCommand extends ConsoleCommand {
   }
 
   private void requireFormat() {
+    String format = log.format();
     try {
       if (format != null && !format.equals(TRACE)) {
         Replay.requireFormat(format);

@@ -7,7 +7,7 @@ import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
 import dev.sluice.cli.LimitFileOptions.AskedFor;
 import dev.sluice.cli.LimitFileOptions.RulesOption;
-import dev.sluice.cli.log.LogProvider.LogFormat;
+import dev.sluice.cli.LogProvider.LogFormat;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.Limits.Requirement;
@@ -153,7 +153,7 @@ final class ServeCommand extends ConsoleCommand {
 
   @Mixin private OtlpOptions otlp = new OtlpOptions();
 
-  @Mixin private LogOptions log = new LogOptions();
+  @Mixin private LogFormatOption log = new LogFormatOption();
 
   static CommandLine commandLine(Console console) {
     CommandLine serve = console.lineOf(new ServeCommand());
@@ -331,15 +331,7 @@ final class ServeCommand extends ConsoleCommand {
   }
 
   private MissingDefault onMissing() {
-    return switch (missingDefault) {
-      case REFUSE -> MissingDefault.REFUSE;
-      case "warn" -> MissingDefault.WARN;
-      case "allow" -> MissingDefault.ALLOW;
-      default ->
-          throw new InputException(
-              "--missing-default: found %s, expected refuse, warn or allow"
-                  .formatted(SafeText.quote(missingDefault)));
-    };
+    return Quantities.word("--missing-default", missingDefault, MissingDefault.class);
   }
 
   private static Service start(ServerConfig config) {
@@ -468,7 +460,7 @@ final class ServeCommand extends ConsoleCommand {
   }
 
   /** The option {@code --log-format} of commands that write a log. */
-  private static final class LogOptions {
+  private static final class LogFormatOption {
 
     private static final Logger log = LoggerFactory.getLogger(ServeCommand.class);
 
@@ -480,13 +472,7 @@ final class ServeCommand extends ConsoleCommand {
     private String format = "text";
 
     private LogFormat parsed() {
-      return switch (format) {
-        case "text" -> LogFormat.TEXT;
-        case "json" -> LogFormat.JSON;
-        default ->
-            throw new InputException(
-                "--log-format: found %s, expected text or json".formatted(SafeText.quote(format)));
-      };
+      return Quantities.word("--log-format", format, LogFormat.class);
     }
 
     /**

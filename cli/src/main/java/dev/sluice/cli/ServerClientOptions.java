@@ -18,6 +18,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
 import org.jspecify.annotations.Nullable;
+import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
 
 /** The options for requests to a server: token, certificate, and trusted authorities. */
@@ -160,6 +161,23 @@ final class ServerClientOptions {
       return in.readNBytes(LARGEST);
     } catch (IOException e) {
       throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));
+    }
+  }
+
+  /** The option for a server that a command always needs, and the options for its requests. */
+  static final class RequiredServer {
+
+    @Option(
+        names = "--server",
+        required = true,
+        paramLabel = "URL",
+        description = "The server's address, such as http://127.0.0.1:8080.")
+    private String url = "";
+
+    @Mixin private ServerClientOptions options = new ServerClientOptions();
+
+    ServerClient client(Console console) {
+      return options.client(url, console);
     }
   }
 }

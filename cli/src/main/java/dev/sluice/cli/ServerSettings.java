@@ -3,6 +3,7 @@ package dev.sluice.cli;
 
 import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.cli.Console.JsonOption;
+import dev.sluice.cli.ServerClientOptions.RequiredServer;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import java.util.LinkedHashMap;
@@ -25,14 +26,7 @@ final class ServerSettings {
 
     final String path;
 
-    @Option(
-        names = "--server",
-        required = true,
-        paramLabel = "URL",
-        description = "The server, such as http://127.0.0.1:8080.")
-    private String server = "";
-
-    @Mixin private ServerClientOptions client = new ServerClientOptions();
+    @Mixin private RequiredServer server = new RequiredServer();
 
     @Mixin private JsonOption json = new JsonOption();
 
@@ -41,7 +35,7 @@ final class ServerSettings {
     }
 
     final ServerClient client() {
-      return client.client(server, console);
+      return server.client(console);
     }
 
     final boolean toPeople() {

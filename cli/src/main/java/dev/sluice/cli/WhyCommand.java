@@ -76,12 +76,6 @@ final class WhyCommand extends ConsoleCommand {
   private List<String> logs = new ArrayList<>();
 
   @Option(
-      names = "--format",
-      paramLabel = "FORMAT",
-      description = "The format of the logs, as for sluice replay.")
-  private @Nullable String format;
-
-  @Option(
       names = "--at",
       paramLabel = "TIME",
       description =
@@ -134,7 +128,7 @@ final class WhyCommand extends ConsoleCommand {
     List<Quota> quotas = quotas(limits, limit, id);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
     Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));
-    ReplayResult result = log.run(replay, format, sources, console);
+    ReplayResult result = log.run(replay, sources, console);
     if (charged == 0) {
       console.line(
           "None of %s requests is charged to %s of %s.%s"
@@ -166,7 +160,11 @@ final class WhyCommand extends ConsoleCommand {
   }
 
   private int explain(String url) {
-    if (!logs.isEmpty() || !files.none() || log.isAskedFor() || format != null || at != null) {
+    if (!logs.isEmpty()
+        || !files.none()
+        || log.isAskedFor()
+        || log.format() != null
+        || at != null) {
       throw new InputException(
           "found --server beside an option for logs or limit files, expected one or the other");
     }

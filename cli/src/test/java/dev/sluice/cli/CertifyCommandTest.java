@@ -5,7 +5,25 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.AggregatedHttpRequest;
+import com.linecorp.armeria.common.HttpData;
+import com.linecorp.armeria.common.HttpHeaders;
+import com.linecorp.armeria.common.HttpResponse;
+import com.linecorp.armeria.common.HttpStatus;
+import com.linecorp.armeria.common.ResponseHeaders;
+import com.linecorp.armeria.common.SessionProtocol;
 import com.sun.net.httpserver.HttpServer;
+import dev.sluice.Decision;
+import dev.sluice.Limit;
+import dev.sluice.envoy.RateLimitDescriptor;
+import dev.sluice.envoy.RateLimitRequest;
+import dev.sluice.envoy.RateLimitResponse;
+import dev.sluice.envoy.RateLimitResponse.Code;
+import dev.sluice.envoy.RateLimitResponse.DescriptorStatus;
+import dev.sluice.envoy.RateLimitResponse.RateLimit;
+import dev.sluice.envoy.RateLimitUnit;
+import dev.sluice.gcra.Quota;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
@@ -18,6 +36,7 @@ import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.net.ServerSocket;
 import java.net.Socket;
+import java.nio.ByteBuffer;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -26,7 +45,11 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.Function;
 import java.util.function.UnaryOperator;
@@ -34,6 +57,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -156,9 +180,25 @@ final class CertifyCommandTest {
     return reply.stream().mapToLong(number -> (Long) number).toArray();
   }
 
+  /** The reports of a server without TLS. The run waits for tokens, so it begins with the class. */
+  private static final CompletableFuture<List<String>> PLAIN = new CompletableFuture<>();
+
+  @BeforeAll
+  static void certifyWithoutTls() {
+    PLAIN.completeAsync(
+        () -> {
+          try {
+            return certified(List.of(), List.of());
+          } catch (Exception e) {
+            throw new CompletionException(e);
+          }
+        },
+        task -> new Thread(task).start());
+  }
+
   @Test
-  void sluice_passes_byEachOfItsDoors() throws Exception {
-    List<String> reports = certified(List.of(), List.of());
+  void sluice_passes_byEachOfItsDoors() {
+    List<String> reports = PLAIN.join();
     assertThat(reports).allMatch(report -> report.contains(" of 2760 recorded steps"));
     assertThat(reports.get(0)).contains("774 of 2760 recorded steps"); // Envoy's
     assertThat(reports.get(2)).contains("981 of 2760 recorded steps"); // CL.THROTTLE
@@ -280,6 +320,108 @@ final class CertifyCommandTest {
         Server server = new Server(words -> reply(change.apply(evaluated(redis, words))))) {
       return Cli.run("certify", server.uri());
     }
+  }
+
+  /** The fault of a limiter that reads the last token for two requests at once. */
+  @Test
+  void limiterThatGrantsOneRequestTooMany_ifManyAskAtOnce_fails() throws Exception {
+    Map<String, Set<Thread>> connections = new ConcurrentHashMap<>();
+    Set<String> cheated = ConcurrentHashMap.newKeySet();
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server =
+            new Server(
+                words -> {
+                  String id = words.get(1);
+                  Set<Thread> asking =
+                      connections.computeIfAbsent(id, any -> ConcurrentHashMap.newKeySet());
+                  asking.add(Thread.currentThread());
+                  long[] found = evaluated(redis, words);
+                  if (found[0] == 1 && asking.size() > 1 && cheated.add(id)) {
+                    found[0] = 0;
+                  }
+                  return reply(found);
+                })) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out())
+          .contains(
+              "FAILED  concurrent threads together get exactly what the limit allows: 9 requests passed, expected at most 8");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+    }
+  }
+
+  @Test
+  void limiterThatSendsFractionsOfSeconds_passes() throws Exception {
+    Map<String, Limit> limits = new ConcurrentHashMap<>();
+    com.linecorp.armeria.server.Server server =
+        com.linecorp.armeria.server.Server.builder()
+            .localPort(0, SessionProtocol.HTTP)
+            .service(
+                "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit",
+                (context, request) ->
+                    HttpResponse.of(request.aggregate().thenApply(asked -> envoy(asked, limits))))
+            .build();
+    server.start().join();
+    try {
+      Cli run = Cli.run("certify", "grpc://127.0.0.1:" + server.activeLocalPort());
+      assertThat(run.out()).endsWith("the limiter passes the checks\n");
+    } finally {
+      server.stop().join();
+    }
+  }
+
+  private static final int FRAME = 5; // bytes before a message of gRPC
+
+  /** Decides by exact limits, but denies each batch. */
+  private static HttpResponse envoy(AggregatedHttpRequest asked, Map<String, Limit> limits) {
+    byte[] framed = asked.content().array();
+    RateLimitResponse.Builder response =
+        RateLimitResponse.newBuilder().setOverallCode(Code.OVER_LIMIT);
+    try {
+      RateLimitRequest request =
+          RateLimitRequest.parseFrom(ByteBuffer.wrap(framed, FRAME, framed.length - FRAME));
+      if (request.getDescriptorsCount() == 1) {
+        DescriptorStatus status = envoy(request.getDescriptors(0), limits);
+        response.setOverallCode(status.getCode()).addStatuses(status);
+      }
+    } catch (InvalidProtocolBufferException e) {
+      throw new IllegalStateException(e);
+    }
+    byte[] message = response.build().toByteArray();
+    return HttpResponse.of(
+        ResponseHeaders.of(HttpStatus.OK, "content-type", "application/grpc+proto"),
+        HttpData.wrap(
+            ByteBuffer.allocate(FRAME + message.length)
+                .put((byte) 0)
+                .putInt(message.length)
+                .put(message)
+                .array()),
+        HttpHeaders.of("grpc-status", "0"));
+  }
+
+  private static DescriptorStatus envoy(RateLimitDescriptor asked, Map<String, Limit> limits) {
+    long days = asked.getLimit().getUnit() == RateLimitUnit.DAY ? 1 : 365;
+    Duration period =
+        asked.getLimit().getUnit() == RateLimitUnit.SECOND
+            ? Duration.ofSeconds(1)
+            : Duration.ofDays(days);
+    Quota quota = Quota.per(asked.getLimit().getRequestsPerUnit(), period);
+    Decision decision =
+        limits
+            .computeIfAbsent(quota.toString(), any -> Limit.of(quota))
+            .spend(asked.getEntries(0).getValue(), asked.getHitsAddend().getValue());
+    long nanos = decision.allowed() ? decision.resetInNanos() : decision.retryInNanos();
+    DescriptorStatus.Builder status =
+        DescriptorStatus.newBuilder()
+            .setCode(decision.allowed() ? Code.OK : Code.OVER_LIMIT)
+            .setCurrentLimit(RateLimit.getDefaultInstance())
+            .setLimitRemaining((int) decision.remaining());
+    if (nanos > 0) {
+      status.setDurationUntilReset(
+          com.google.protobuf.Duration.newBuilder()
+              .setSeconds(nanos / 1_000_000_000)
+              .setNanos((int) (nanos % 1_000_000_000)));
+    }
+    return status.build();
   }
 
   @Test

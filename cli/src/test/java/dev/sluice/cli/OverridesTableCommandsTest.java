@@ -80,6 +80,44 @@ final class OverridesTableCommandsTest {
     assertThat(importCsv(broken).err()).contains("line 2: found 2 columns, expected 6");
   }
 
+  @Test
+  void dumpWithoutTheColumnOfEnds_saysHowManyOverridesHaveOne() {
+    assertThat(add("CertificatesPerDomain", "a.com", "--until", "2200-03-01").err())
+        .isEqualTo("added 5:a.com\n");
+    assertThat(add("CertificatesPerDomain", "b.com").err()).isEqualTo("added 5:b.com\n");
+    assertThat(dump().err()).isEqualTo("overrides with an end, which only --all prints: 1\n");
+    assertThat(dump().code()).isEqualTo(Exit.DONE);
+    assertThat(dumpAll().err()).isEmpty();
+  }
+
+  @Test
+  void add_ofAnOverrideThatHasEnded_isRefused() {
+    assertThat(add("CertificatesPerDomain", "a.com").code()).isEqualTo(Exit.DONE);
+    Cli ended = add("CertificatesPerDomain", "a.com", "--until", "2025-03-01");
+    assertThat(ended.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(ended.err())
+        .isEqualTo("sluice: --until: found 2025-03-01T00:00:00Z, expected a time in the future\n");
+    assertThat(dump().out()).isEqualTo(HEADER + "CertificatesPerDomain,a.com,600,300,3h0m0s,\n");
+  }
+
+  @Test
+  void import_ofCsv_warnsOfOverridesThatHaveEnded() throws Exception {
+    Path file =
+        Files.writeString(
+            folder.resolve("all.csv"),
+            """
+            name,id,count,burst,period,comment,author,until,enabled
+            CertificatesPerDomain,a.com,600,300,3h0m0s,,,2025-03-01T00:00:00Z,true
+            CertificatesPerDomain,b.com,600,300,3h0m0s,,,2200-03-01T00:00:00Z,true
+            """);
+    assertThat(importCsv(file))
+        .isEqualTo(
+            new Cli(
+                Exit.DONE,
+                "",
+                "warning: the override of CertificatesPerDomain for \"a.com\" has ended and is not in force\n2 added, 0 replaced\n"));
+  }
+
   private static final String LIMIT_OF_TWO =
       "Calls: {id: string, quotas: [1000 per 1h, '10 per 1s, burst 20']}\n";
 

@@ -111,6 +111,37 @@ class RuntimeLimitsTableTest {
     }
   }
 
+  @Test
+  void overrideOfTheFiles_isInForceAgain_whenTheOneOfTheTableHasEnded() throws Exception {
+    LimitOverride deployed = override("k", 7);
+    files = files.withOverrides(List.of(deployed));
+    Instant end = Instant.now().plusSeconds(3);
+    table.put(List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)));
+    try (Server server = new Server(database, RARELY)) {
+      await().atMost(Duration.ofMinutes(1)).until(() -> !Instant.now().isBefore(end));
+      await()
+          .atMost(Duration.ofMinutes(1))
+          .until(() -> deployed.equals(server.runtime.override(CALLS, "k")));
+    }
+  }
+
+  @Test
+  void overrideThatIsSetAnew_hasNoCommentOrAuthorOfTheRemovedOne_orOfTheEndedOne()
+      throws Exception {
+    List<Quota> quotas = override("k", 9).quotas();
+    try (Server server = new Server(database, RARELY)) {
+      put(new LimitOverride(CALLS, "k", quotas, "Ticket 17", "ann", null), server.runtime);
+      assertThat(server.runtime.remove(CALLS, "k")).isTrue();
+      Instant past = Instant.now().minusSeconds(60);
+      table.put(List.of(new LimitOverride(CALLS, "e", quotas, "Ticket 18", "bob", past)));
+      for (String id : List.of("k", "e")) {
+        LimitOverride anew = override(id, 5);
+        assertThat(server.runtime.put(anew, false, true).override()).isEqualTo(anew);
+        assertThat(server.runtime.override(CALLS, id)).isEqualTo(anew);
+      }
+    }
+  }
+
   /** A connection can fail after the change was saved. */
   @Test
   void change_isConfirmedExactlyIfItIsSaved_whicheverConnectionFails() throws Exception {

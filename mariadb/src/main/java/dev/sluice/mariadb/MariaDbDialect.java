@@ -33,9 +33,9 @@ final class MariaDbDialect implements SqlDialect {
   static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
   private static final List<String> PROCEDURES =
       List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v2", "sluice_announce_v1");
-  private static final String LOOK =
+  static final String LOOK =
       """
-      SELECT DATABASE() IS NULL, @@global.read_only <> 0, CURRENT_USER(), (
+      SELECT DATABASE() IS NULL, CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF'), CURRENT_USER(), (
         SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines
         WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
       """;

@@ -66,8 +66,8 @@ body: BEGIN
       SET at = at + 2 + size;
     END WHILE;
     -- The owner of a procedure may be allowed to write to a replica, which would then differ from its
-    -- primary.
-    IF @@global.read_only <> 0 THEN
+    -- primary. Since MariaDB 12, read_only is a text, which counts as 0 beside a number.
+    IF CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF') THEN
       SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'the database is read-only, like a replica';
     END IF;
     IF tat IS NOT NULL THEN
@@ -227,7 +227,7 @@ body: BEGIN
     RESIGNAL;
   END;
   DECLARE CONTINUE HANDLER FOR NOT FOUND SET is_over = TRUE;
-  IF @@global.read_only <> 0 OR GET_LOCK(own_lock, 0) = 0 THEN
+  IF CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF') OR GET_LOCK(own_lock, 0) = 0 THEN
     SELECT after, deleted;
     LEAVE body;
   END IF;
@@ -273,7 +273,7 @@ BEGIN
     ROLLBACK;
     RESIGNAL;
   END;
-  IF @@global.read_only <> 0 THEN
+  IF CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF') THEN
     SIGNAL SQLSTATE 'HY000' SET MYSQL_ERRNO = 1290, MESSAGE_TEXT = 'the database is read-only, like a replica';
   END IF;
   SET TRANSACTION ISOLATION LEVEL READ COMMITTED;

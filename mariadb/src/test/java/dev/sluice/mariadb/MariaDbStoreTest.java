@@ -17,6 +17,7 @@ import dev.sluice.store.StoreException;
 import java.lang.reflect.InvocationTargetException;
 import java.lang.reflect.Proxy;
 import java.sql.Connection;
+import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
 import java.time.Duration;
@@ -90,6 +91,59 @@ final class MariaDbStoreTest {
             " cannot call the procedures of this version: sluice_charge_v1; run `sluice store create`"
                 + " with --role root@")
         .hasMessageContaining("MariaDbStore.create");
+  }
+
+  /** MariaDB 12 has a text where older versions have a number. */
+  @ParameterizedTest
+  @ValueSource(strings = {"1", "'ON'", "'NO_LOCK'", "'NO_LOCK_NO_ADMIN'"})
+  void replicaOfAnyVersion_isRefused_andNotWrittenTo(String readOnly) throws SQLException {
+    createWith(readOnly);
+    try (Connection connection = database.source().getConnection();
+        Statement statement = connection.createStatement()) {
+      for (String call :
+          List.of("CALL sluice_charge_v1('', '')", "CALL sluice_announce_v1('a', 'b', 1000)")) {
+        assertThatThrownBy(() -> statement.execute(call))
+            .isInstanceOf(SQLException.class)
+            .hasMessageContaining("read-only, like a replica");
+      }
+      statement.execute("INSERT INTO sluice_bucket VALUES ('full', -9223372036854775808)");
+      statement.execute("CALL sluice_clean_v2('', 10)");
+      assertThat(isReadOnly(readOnly, statement)).isTrue();
+    }
+    assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(1);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"0", "'OFF'"})
+  void primaryOfAnyVersion_isWrittenTo(String readOnly) throws SQLException {
+    createWith(readOnly);
+    try (BucketStore store = builder().open();
+        Connection connection = database.source().getConnection();
+        Statement statement = connection.createStatement()) {
+      assertThat(granted(store, spend("1:a", 1))).isTrue();
+      statement.execute("CALL sluice_announce_v1('a', 'b', 1000)");
+      statement.execute("INSERT INTO sluice_bucket VALUES ('full', -9223372036854775808)");
+      statement.execute("CALL sluice_clean_v2('', 10)");
+      assertThat(isReadOnly(readOnly, statement)).isFalse();
+    }
+    assertThat(database.number("SELECT COUNT(*) FROM sluice_bucket")).isEqualTo(1);
+  }
+
+  private static final String READ_ONLY = "@@global.read_only";
+
+  /** Creates the procedures of a server whose read_only has the given value. */
+  private void createWith(String readOnly) throws SQLException {
+    for (String sql : MariaDbDialect.statements(null)) {
+      database.execute(sql.replace(READ_ONLY, readOnly));
+    }
+  }
+
+  private static boolean isReadOnly(String readOnly, Statement statement) throws SQLException {
+    try (ResultSet rows =
+        statement.executeQuery(MariaDbDialect.LOOK.formatted("").replace(READ_ONLY, readOnly))) {
+      assertThat(rows.next()).isTrue();
+      return rows.getBoolean(2);
+    }
   }
 
   @Test

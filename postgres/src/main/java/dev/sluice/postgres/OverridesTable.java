@@ -45,6 +45,9 @@ public final class OverridesTable {
   private static final int ROWS_A_FETCH = 1_000;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
+  private static final String IS_OVER =
+      "(NOT o.enabled OR o.until_ns <= extract(epoch FROM now()) * 1000000000)";
+
   private final DataSource source;
   private final Catalogue catalogue;
   private final int mostRows;
@@ -122,7 +125,8 @@ public final class OverridesTable {
    *
    * @param overrides overrides of limits that are in the catalogue
    * @return the number of new overrides and of changed overrides
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    */
   @CanIgnoreReturnValue
   public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
@@ -138,7 +142,8 @@ public final class OverridesTable {
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    * @throws IllegalArgumentException if a name is not in the catalogue, or a comment contains a
    *     character that PostgreSQL cannot store
    */
@@ -150,7 +155,8 @@ public final class OverridesTable {
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
    * override. If the map's value for an override is null and the override has no end, an existing
-   * override in the table keeps its end.
+   * override in the table keeps its end. If the value is true, an existing override that is
+   * disabled or has ended does not keep its comment and author.
    *
    * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
    *     override, false disables the override, and null leaves an existing override enabled or
@@ -158,7 +164,8 @@ public final class OverridesTable {
    * @param mayLower whether an existing override is allowed to become lower
    * @return the number of new overrides and of changed overrides
    * @throws LoweredException if an override would become lower although this is not allowed
-   * @throws SQLException if the database fails; nothing is written then
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows; nothing is written then
    * @throws IllegalArgumentException if a name is not in the catalogue, or a text contains a
    *     character that PostgreSQL cannot store
    */
@@ -189,6 +196,7 @@ public final class OverridesTable {
         source,
         connection -> {
           if (!mayLower) {
+            Migrations.lock(connection); // so that no other call adds the same override meanwhile
             requireNoneLowered(connection, inOrder);
           }
           int added = 0;
@@ -205,19 +213,24 @@ public final class OverridesTable {
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, further_quotas = excluded.further_quotas,
-                        comment = coalesce(nullif(excluded.comment, ''), o.comment),
-                        author = coalesce(nullif(excluded.author, ''), o.author),
+                        comment = CASE WHEN ? AND %1$s THEN excluded.comment
+                          ELSE coalesce(nullif(excluded.comment, ''), o.comment) END,
+                        author = CASE WHEN ? AND %1$s THEN excluded.author
+                          ELSE coalesce(nullif(excluded.author, ''), o.author) END,
                         until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
                                         ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
-                  RETURNING o.xmax = 0, o.enabled""")) {
+                  RETURNING o.xmax = 0, o.enabled"""
+                      .formatted(IS_OVER))) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
               upsert.setObject(10, on, Types.BOOLEAN);
-              upsert.setBoolean(11, mayKeepEnd && on == null);
-              upsert.setObject(12, on, Types.BOOLEAN);
+              upsert.setBoolean(11, Boolean.TRUE.equals(on));
+              upsert.setBoolean(12, Boolean.TRUE.equals(on));
+              upsert.setBoolean(13, mayKeepEnd && on == null);
+              upsert.setObject(14, on, Types.BOOLEAN);
               try (ResultSet row = upsert.executeQuery()) {
                 row.next();
                 added += row.getBoolean(1) ? 1 : 0;
@@ -225,8 +238,31 @@ public final class OverridesTable {
               }
             }
           }
+          requireReadable(connection);
           return new PutResult(added, inOrder.size() - added, disabled);
         });
+  }
+
+  /**
+   * Throws if the table has more enabled rows than a server can read. Rows of another transaction
+   * that is not committed yet are not counted.
+   */
+  private void requireReadable(Connection connection) throws SQLException {
+    try (PreparedStatement count =
+        connection.prepareStatement(
+            """
+            SELECT count(*) FROM
+              (SELECT 1 FROM rate_limit_overrides WHERE enabled LIMIT ?) AS enabled_rows""")) {
+      count.setInt(1, mostRows + 1);
+      try (ResultSet row = count.executeQuery()) {
+        row.next();
+        if (row.getInt(1) > mostRows) {
+          throw new SQLException(
+              "rate_limit_overrides would have more than %s enabled rows, the maximum; nothing was changed"
+                  .formatted(mostRows));
+        }
+      }
+    }
   }
 
   /**
@@ -298,7 +334,8 @@ public final class OverridesTable {
    * @param overrideId the id in canonical form
    * @param enabled whether to enable the override
    * @return false if the override does not exist
-   * @throws SQLException if the database fails
+   * @throws SQLException if the database fails, or the table would have more than {@link
+   *     #MOST_ROWS} enabled rows
    */
   public boolean setEnabled(LimitName name, String overrideId, boolean enabled)
       throws SQLException {
@@ -331,7 +368,11 @@ public final class OverridesTable {
             update.setBoolean(1, enabled);
             update.setInt(2, OverrideRow.numberOf(name));
             update.setString(3, name.bucketKey(overrideId));
-            return update.executeUpdate() == 1;
+            boolean found = update.executeUpdate() == 1;
+            if (found && enabled) {
+              requireReadable(connection);
+            }
+            return found;
           }
         });
   }

@@ -432,6 +432,68 @@ class OverridesTableTest {
     }
   }
 
+  /** Race: both find no row that they could lower. */
+  @Test
+  void put_ofANewOverride_byTwoAtOnce_doesNotLowerTheFirstOne() throws Exception {
+    table.migrate();
+    LimitOverride high = several(Quota.per(1_000, Duration.ofHours(1)));
+    CompletableFuture<PutResult> first;
+    CompletableFuture<PutResult> second;
+    try (Connection locking = source.getConnection();
+        Statement lock = locking.createStatement()) {
+      locking.setAutoCommit(false);
+      lock.execute("LOCK TABLE rate_limit_overrides IN SHARE MODE");
+      first = inBackground(() -> table.put(List.of(high), false));
+      awaitWaiting(1);
+      second = inBackground(() -> table.put(List.of(several(AN_HOUR)), false));
+      awaitWaiting(2);
+    }
+    assertThat(first.get()).isEqualTo(new PutResult(1, 0, 0));
+    assertThatThrownBy(second::get).hasRootCauseInstanceOf(LoweredException.class);
+    assertThat(table.load().overrides()).containsExactly(high);
+  }
+
+  private void awaitWaiting(int sessions) throws SQLException {
+    try (Connection watching = source.getConnection();
+        Statement watch = watching.createStatement()) {
+      await()
+          .until(
+              () -> {
+                try (ResultSet found =
+                    watch.executeQuery(
+                        "SELECT count(*) FROM pg_stat_activity"
+                            + " WHERE datname = current_database() AND wait_event_type = 'Lock'")) {
+                  return found.next() && found.getInt(1) == sessions;
+                }
+              });
+    }
+  }
+
+  /** No server could read such a table. */
+  @Test
+  void put_orEnable_ofMoreOverridesThanAreRead_isRefusedAsAWhole() throws SQLException {
+    table.migrate();
+    OverridesTable small = new OverridesTable(source, CATALOGUE, 3);
+    LimitOverride one = override("NewOrdersPerAccount", "1", "");
+    LimitOverride two = override("NewOrdersPerAccount", "2", "");
+    small.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    assertThat(small.setEnabled(one.name(), "3", false)).isTrue();
+    LimitOverride four = override("NewOrdersPerAccount", "4", "");
+    LimitOverride five = override("NewOrdersPerAccount", "5", "");
+    assertThatThrownBy(() -> small.put(List.of(four, five)))
+        .isInstanceOf(SQLException.class)
+        .hasMessage(
+            "rate_limit_overrides would have more than 3 enabled rows, the maximum; nothing was changed");
+    assertThat(small.load().overrides()).containsExactly(one, two);
+
+    assertThat(small.put(List.of(four))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(small.put(List.of(one, two, four))).isEqualTo(new PutResult(0, 3, 0));
+    assertThatThrownBy(() -> small.setEnabled(one.name(), "3", true))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("more than 3 enabled rows");
+    assertThat(small.load().overrides()).containsExactly(one, two, four);
+  }
+
   @Test
   void aConnectionThatIsDropped_tellsWhyItWas() throws Exception {
     table.migrate();

@@ -2,6 +2,7 @@
 package dev.sluice.proof;
 
 import com.google.errorprone.annotations.FormatMethod;
+import java.net.http.HttpResponse;
 
 /** Thrown if a proof program finds that Sluice has broken a promise of its documentation. */
 public final class BrokenPromise extends Exception {
@@ -22,5 +23,20 @@ public final class BrokenPromise extends Exception {
     if (!kept) {
       throw new BrokenPromise(broken.formatted(values));
     }
+  }
+
+  /**
+   * Throws unless a server's response has the expected status.
+   *
+   * @param what the request, such as "a reload"
+   */
+  public static void unlessStatus(int expected, HttpResponse<String> answer, String what)
+      throws BrokenPromise {
+    unless(
+        answer.statusCode() == expected,
+        "unexpected response to %s: %s %s",
+        what,
+        answer.statusCode(),
+        answer.body());
   }
 }

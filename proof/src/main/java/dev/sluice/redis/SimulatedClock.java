@@ -12,7 +12,6 @@ final class SimulatedClock {
   private long anchorWorld;
   private long anchorNanos;
   private long driftPpm;
-  private long lastStep = Long.MIN_VALUE;
 
   SimulatedClock(World world, long startNanos, long driftPpm) {
     this.world = world;
@@ -40,11 +39,5 @@ final class SimulatedClock {
   void step(long nanos) {
     anchorNanos = nanos() + nanos;
     anchorWorld = world.now();
-    lastStep = world.now();
-  }
-
-  /** Returns the moment of the clock's last step. */
-  long lastStep() {
-    return lastStep;
   }
 }

@@ -134,9 +134,7 @@ public final class SimulationMain {
     double minutes = wish.minutes == null ? 10 : wish.minutes;
     long first = firstSeed(wish.seed == null ? freshSeed() : wish.seed, wish.chosen);
     out.println("first seed " + first);
-    return wish.manner == Manner.SURVEY
-        ? survey(minutes, first, wish.chosen, out)
-        : search(minutes, first, wish, out);
+    return search(minutes, first, wish, out);
   }
 
   /** Returns the first seed whose plan is chosen, beginning with {@code from}. */
@@ -153,15 +151,15 @@ public final class SimulationMain {
   }
 
   private static int search(double minutes, long first, Wish wish, PrintStream out) {
-    boolean brief = wish.manner == Manner.BRIEF;
     EndlessWorlds watch = new EndlessWorlds(out); // not part of the measured time
     long start = cpuNanos();
     long end = start + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
+    Map<String, Integer> counts = new TreeMap<>();
+    Map<String, String> firsts = new TreeMap<>();
     long worlds = 0;
     long steps = 0;
-    long seed = first;
     long told = start;
-    for (; seed == first || cpuNanos() - end < 0; seed++) {
+    for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
       Plan plan = Plan.random(seed);
       if (!wish.chosen.test(plan)) {
         continue;
@@ -171,17 +169,35 @@ public final class SimulationMain {
       steps += result.steps();
       if (cpuNanos() - told > PROGRESS_NANOS) {
         told = cpuNanos();
-        tellProgress(worlds, steps);
+        System.err.printf(Locale.ROOT, "%d simulated runs, %d steps so far%n", worlds, steps);
       }
-      if (result.violation() != null && brief) {
-        out.println(result.violation());
-        out.println("seed " + seed);
-        return 1;
+      String violation = result.violation();
+      if (violation == null) {
+        continue;
       }
-      if (result.violation() != null) {
-        out.println("seed " + seed + " violates an invariant; shortening its history");
-        return replay(seed, out);
+      switch (wish.manner) {
+        case BRIEF -> {
+          out.println(violation);
+          out.println("seed " + seed);
+          return 1;
+        }
+        case WHOLE -> {
+          out.println("seed " + seed + " violates an invariant; shortening its history");
+          return replay(seed, out);
+        }
+        case SURVEY -> {
+          String finding = "seed " + seed + ": " + violation;
+          counts.merge(kind(violation), 1, Integer::sum);
+          if (firsts.putIfAbsent(kind(violation), finding) == null) {
+            System.err.println(finding);
+          }
+        }
       }
+    }
+    if (wish.manner == Manner.SURVEY) {
+      out.println(worlds + " simulated runs, " + steps + " steps");
+      counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
+      return counts.isEmpty() ? 0 : 1;
     }
     if (steps < FEW_STEPS) {
       out.printf(Locale.ROOT, "fewer than %,d steps prove little; run longer%n", FEW_STEPS);
@@ -247,44 +263,6 @@ public final class SimulationMain {
         }
       }
     }
-  }
-
-  private static void tellProgress(long worlds, long steps) {
-    System.err.printf(Locale.ROOT, "%d simulated runs, %d steps so far%n", worlds, steps);
-  }
-
-  private static int survey(double minutes, long first, Predicate<Plan> chosen, PrintStream out) {
-    EndlessWorlds watch = new EndlessWorlds(out); // not part of the measured time
-    long end = cpuNanos() + (long) (minutes * TimeUnit.MINUTES.toNanos(1));
-    Map<String, Integer> counts = new TreeMap<>();
-    Map<String, String> firsts = new TreeMap<>();
-    long worlds = 0;
-    long steps = 0;
-    long told = cpuNanos();
-    for (long seed = first; seed == first || cpuNanos() - end < 0; seed++) {
-      Plan plan = Plan.random(seed);
-      if (!chosen.test(plan)) {
-        continue;
-      }
-      Simulation.Result result = watch.run(seed, plan);
-      worlds++;
-      steps += result.steps();
-      String violation = result.violation();
-      if (violation != null) {
-        String finding = "seed " + seed + ": " + violation;
-        counts.merge(kind(violation), 1, Integer::sum);
-        if (firsts.putIfAbsent(kind(violation), finding) == null) {
-          System.err.println(finding);
-        }
-      }
-      if (cpuNanos() - told > PROGRESS_NANOS) {
-        told = cpuNanos();
-        tellProgress(worlds, steps);
-      }
-    }
-    out.println(worlds + " simulated runs, " + steps + " steps");
-    counts.forEach((kind, count) -> out.println(count + "  " + firsts.get(kind)));
-    return counts.isEmpty() ? 0 : 1;
   }
 
   private static int tell(Plan plan, boolean hasSeed, PrintStream out) {

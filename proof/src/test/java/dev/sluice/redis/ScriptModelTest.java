@@ -12,9 +12,10 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import io.lettuce.core.RedisClient;
+import io.lettuce.core.RedisFuture;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.ScriptOutputType;
-import io.lettuce.core.api.sync.RedisCommands;
+import io.lettuce.core.api.async.RedisAsyncCommands;
 import io.lettuce.core.codec.ByteArrayCodec;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -54,11 +55,9 @@ final class ScriptModelTest {
         String when = World.text("base %d, call %d: %s", base, call, batches);
         byte[][] names = names(batches);
         byte[] argument = ChargeScript.argument(clock, batches);
-        long before = real.timeNanos();
-        List<String> answer = texts(real.run(names, argument));
-        long afterNanos = real.timeNanos();
-        model = new InMemory(model.keys, before, afterNanos - before, 0);
-        assertThat(texts(ScriptModel.run(model, names, argument))).as(when).isEqualTo(answer);
+        Ran ran = real.run(names, argument);
+        model = new InMemory(model.keys, ran.fromNanos, ran.toNanos - ran.fromNanos, 0);
+        assertThat(texts(ScriptModel.run(model, names, argument))).as(when).isEqualTo(ran.answer);
         requireSameKeys(real, model, when);
       }
     }
@@ -76,16 +75,16 @@ final class ScriptModelTest {
     InMemory model = new InMemory(Map.of(), 0, 0, 0);
     try (RealServer real = new RealServer()) {
       for (int call = 0; call < CALLS; call++) {
-        long before = real.timeNanos();
-        List<List<Charge>> batches = batches(dice, base, before, model);
+        List<List<Charge>> batches = batches(dice, base, real.timeNanos(), model);
         String when = World.text("base %d, call %d: %s", base, call, batches);
         byte[][] names = names(batches);
         byte[] argument = ChargeScript.argument(null, batches);
-        List<String> answer = texts(real.run(names, argument));
+        Ran ran = real.run(names, argument);
+        List<String> answer = ran.answer;
         long now = Long.parseLong(answer.get(0)) * 1_000 * MILLI + Long.parseLong(answer.get(1));
-        assertThat(now).as(when).isBetween(before, real.timeNanos());
+        assertThat(now).as(when).isBetween(ran.fromNanos, ran.toNanos);
         Map<String, Stored> keys = model.keys;
-        long beganMillis = before / MILLI;
+        long beganMillis = ran.fromNanos / MILLI;
         List<String> modelled;
         do {
           model = new InMemory(keys, now, 0, beganMillis);
@@ -100,12 +99,13 @@ final class ScriptModelTest {
 
   /** The real server has the keys that the model has, and for as long. */
   private static void requireSameKeys(RealServer real, InMemory model, String when) {
+    Found found = real.look();
+    long fromMillis = found.fromNanos / MILLI;
+    long toMillis = found.toNanos / MILLI;
     for (String key : KEYS) {
       String of = key + ", " + when;
-      long fromMillis = real.timeNanos() / MILLI;
-      String value = real.get(key);
-      long leftMillis = real.leftMillis(key);
-      long toMillis = real.timeNanos() / MILLI;
+      String value = found.values.get(key);
+      long leftMillis = found.leftMillis.get(key);
       Stored expected = model.keys.get(key);
       if (expected == null) {
         assertThat(value).as(of).isNull();
@@ -120,33 +120,62 @@ final class ScriptModelTest {
     }
   }
 
-  /** A real server with the real script. */
+  /** The answer of the real script, which ran between two of the server's times. */
+  private record Ran(List<String> answer, long fromNanos, long toNanos) {}
+
+  /**
+   * The keys of the real server, read between two of its times; those that are gone have no value.
+   */
+  private record Found(
+      Map<String, String> values, Map<String, Long> leftMillis, long fromNanos, long toNanos) {}
+
+  /** A real server with the real script. Questions that belong together are sent together. */
   private static final class RealServer implements AutoCloseable {
     private final LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
     private final RedisClient client =
         RedisClient.create(RedisURI.create("127.0.0.1", redis.port()));
-    private final RedisCommands<byte[], byte[]> commands =
-        client.connect(ByteArrayCodec.INSTANCE).sync();
+    private final RedisAsyncCommands<byte[], byte[]> commands =
+        client.connect(ByteArrayCodec.INSTANCE).async();
+    private final String script = joined(commands.scriptLoad(ChargeScript.SOURCE));
 
-    List<Object> run(byte[][] names, byte[] argument) {
-      return commands.eval(
-          ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8),
-          ScriptOutputType.MULTI,
-          names,
-          argument);
+    private static <T> T joined(RedisFuture<T> answer) {
+      return answer.toCompletableFuture().join();
     }
 
-    @Nullable String get(String key) {
-      byte[] value = commands.get(key.getBytes(StandardCharsets.UTF_8));
-      return value == null ? null : new String(value, StandardCharsets.UTF_8);
+    Ran run(byte[][] names, byte[] argument) {
+      RedisFuture<List<byte[]>> from = commands.time();
+      RedisFuture<List<Object>> answer =
+          commands.evalsha(script, ScriptOutputType.MULTI, names, argument);
+      long toNanos = timeNanos();
+      return new Ran(texts(joined(answer)), nanos(joined(from)), toNanos);
     }
 
-    long leftMillis(String key) {
-      return commands.pttl(key.getBytes(StandardCharsets.UTF_8));
+    Found look() {
+      RedisFuture<List<byte[]>> from = commands.time();
+      Map<String, RedisFuture<byte[]>> values = new HashMap<>();
+      Map<String, RedisFuture<Long>> left = new HashMap<>();
+      for (String key : KEYS) {
+        byte[] name = key.getBytes(StandardCharsets.UTF_8);
+        values.put(key, commands.get(name));
+        left.put(key, commands.pttl(name));
+      }
+      long toNanos = timeNanos();
+      Found found = new Found(new HashMap<>(), new HashMap<>(), nanos(joined(from)), toNanos);
+      for (String key : KEYS) {
+        byte[] value = joined(values.get(key));
+        if (value != null) {
+          found.values.put(key, new String(value, StandardCharsets.UTF_8));
+        }
+        found.leftMillis.put(key, joined(left.get(key)));
+      }
+      return found;
     }
 
     long timeNanos() {
-      List<byte[]> time = commands.time();
+      return nanos(joined(commands.time()));
+    }
+
+    private static long nanos(List<byte[]> time) {
       return number(time.get(0)) * 1_000 * MILLI + number(time.get(1)) * 1_000;
     }
 

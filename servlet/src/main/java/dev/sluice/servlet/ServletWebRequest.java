@@ -4,6 +4,8 @@ package dev.sluice.servlet;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebPath;
 import dev.sluice.web.WebRequest;
+import jakarta.servlet.ServletRequest;
+import jakarta.servlet.ServletRequestWrapper;
 import jakarta.servlet.http.Cookie;
 import jakarta.servlet.http.HttpServletRequest;
 import java.nio.charset.Charset;
@@ -13,10 +15,14 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.Enumeration;
 import java.util.List;
+import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /** The data of a servlet request that rules read. This class is as thread-safe as the request. */
 final class ServletWebRequest implements WebRequest {
+
+  private static final Pattern PORT = Pattern.compile(":[0-9]*$");
 
   private final HttpServletRequest request;
   private final String path;
@@ -93,7 +99,35 @@ final class ServletWebRequest implements WebRequest {
 
   @Override
   public List<String> headers(String name) {
-    return Collections.list(request.getHeaders(name));
+    List<String> sent = Collections.list(request.getHeaders(name));
+    boolean hasAuthority = !request.getProtocol().startsWith("HTTP/1");
+    return hasAuthority && name.equalsIgnoreCase("Host") ? withAuthority(sent) : sent;
+  }
+
+  /**
+   * Returns the host of a request over HTTP/2 or HTTP/3. Clients send this host as {@code
+   * :authority}, which Jetty and Tomcat keep out of the headers. If the client also sent another
+   * host in the header, as old versions of Tomcat allow, both are returned, so that the request is
+   * refused.
+   */
+  private List<String> withAuthority(List<String> sent) {
+    // Asks the container, since Spring's ForwardedHeaderFilter shows the X-Forwarded-Host instead.
+    ServletRequest ofContainer = request;
+    while (ofContainer instanceof ServletRequestWrapper wrapper) {
+      ofContainer = wrapper.getRequest();
+    }
+    String name = ofContainer.getServerName();
+    if (name == null) {
+      return sent;
+    }
+    boolean lacksBrackets = name.indexOf(':') >= 0 && !name.startsWith("["); // as in Undertow
+    String authority = lacksBrackets ? "[" + name + "]" : name;
+    boolean isSame =
+        sent.stream()
+            .allMatch(host -> authority.equalsIgnoreCase(PORT.matcher(host).replaceFirst("")));
+    return isSame
+        ? List.of(authority)
+        : Stream.concat(sent.stream(), Stream.of(authority)).toList();
   }
 
   @Override

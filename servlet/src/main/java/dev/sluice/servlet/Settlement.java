@@ -8,6 +8,7 @@ import jakarta.servlet.RequestDispatcher;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.util.Set;
 import java.util.concurrent.TimeoutException;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
@@ -54,6 +55,15 @@ import org.jspecify.annotations.Nullable;
 final class Settlement implements AsyncListener {
 
   private static final int MOST_CAUSES = 20;
+
+  /** The classes for a client that has disconnected, of Tomcat (2), Jetty (2) and Spring. */
+  private static final Set<String> DISCONNECTED =
+      Set.of(
+          "ClientAbortException",
+          "CloseNowException",
+          "EofException",
+          "HttpEofException",
+          "AsyncRequestNotUsableException");
 
   private final Admission admission;
   private final HttpServletRequest request;
@@ -113,12 +123,19 @@ final class Settlement implements AsyncListener {
     return status >= HttpServletResponse.SC_INTERNAL_SERVER_ERROR;
   }
 
-  /** Whether a failure is, or can be, a failure of the connection. */
+  /**
+   * Whether a failure is, or can be, a failure of the client's connection. Containers report such a
+   * failure as an IOException or a TimeoutException; a framework can wrap one of the container's
+   * own classes. Any other exception with such a cause is the application's, for example because
+   * its database is away.
+   */
   private static boolean isConnectionFailure(@Nullable Object failure) {
-    return failure instanceof Throwable thrown
-        && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
-            .limit(MOST_CAUSES)
-            .anyMatch(cause -> cause instanceof IOException || cause instanceof TimeoutException);
+    return failure instanceof IOException
+        || failure instanceof TimeoutException
+        || (failure instanceof Throwable thrown
+            && Stream.iterate(thrown, cause -> cause != null, Throwable::getCause)
+                .limit(MOST_CAUSES)
+                .anyMatch(cause -> DISCONNECTED.contains(cause.getClass().getSimpleName())));
   }
 
   @Override

@@ -41,6 +41,7 @@ class EndingsTest extends EndingContract {
         .server()
         .servlet("/end", new AsyncPages())
         .servlet("/other", Pages.status())
+        .servlet("/upstream", Pages.upstream())
         .filter(RateLimitFilter.builder(setup.limiter()), setup.rules().toArray(Rule[]::new))
         .start();
   }
@@ -60,6 +61,13 @@ class EndingsTest extends EndingContract {
     "/end?how=time-out-handled&status=503  , 503, true,  true,  true",
     "/end?how=time-out-refused&status=503  , 503, true,  true,  true",
     "/end?how=thread-dies                  , 500, true,  true,  true",
+    // The client is still connected, and receives the application's 500.
+    "/upstream?how=away                    , 500, false, true,  true",
+    "/upstream?how=reset                   , 500, false, true,  true",
+    "/upstream?how=time-out                , 500, false, true,  true",
+    // A container reports a client that has disconnected as an IOException, too.
+    "/upstream?how=file                    , 500, true,  true,  true",
+    "/upstream?how=body                    , 500, true,  true,  true",
   })
   void endingOfServlets_isCountedByItsStatus(
       String path, int status, boolean of401, boolean of500, boolean allButSuccess)

@@ -15,6 +15,18 @@ import java.util.Objects;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
+import org.springframework.boot.autoconfigure.condition.AnyNestedCondition;
+import org.springframework.boot.autoconfigure.condition.ConditionOutcome;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SpringBootCondition;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyName;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySource;
+import org.springframework.boot.context.properties.source.ConfigurationPropertySources;
+import org.springframework.boot.context.properties.source.ConfigurationPropertyState;
+import org.springframework.context.annotation.ConditionContext;
+import org.springframework.context.annotation.Conditional;
+import org.springframework.core.type.AnnotatedTypeMetadata;
 
 /** Parses the rules of {@code sluice.filter}. */
 final class FilterRules {
@@ -127,6 +139,39 @@ final class FilterRules {
       throw new SluiceConfigurationException(
           List.of(String.valueOf(e.getMessage())),
           "Correct the Rule beans, or configure the limits that they name." + OWN_LIMITS);
+    }
+  }
+
+  /** Matches if there are rules for a filter: in properties, in a rule file, or as beans. */
+  static final class Exist extends AnyNestedCondition {
+
+    Exist() {
+      super(ConfigurationPhase.REGISTER_BEAN);
+    }
+
+    @Conditional(RuleProperties.class)
+    static class InProperties {}
+
+    @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "rules")
+    static class InABook {}
+
+    @ConditionalOnBean(Rule.class)
+    static class AsBeans {}
+
+    static final class RuleProperties extends SpringBootCondition {
+      private static final ConfigurationPropertyName RULES =
+          ConfigurationPropertyName.of("sluice.filter.rules");
+
+      @Override
+      public ConditionOutcome getMatchOutcome(
+          ConditionContext context, AnnotatedTypeMetadata metadata) {
+        boolean found = false;
+        for (ConfigurationPropertySource source :
+            ConfigurationPropertySources.get(context.getEnvironment())) {
+          found |= source.containsDescendantOf(RULES) == ConfigurationPropertyState.PRESENT;
+        }
+        return new ConditionOutcome(found, RULES + " " + (found ? "found" : "not found"));
+      }
     }
   }
 }

@@ -54,11 +54,12 @@ import org.springframework.util.ClassUtils;
 class SluiceAutoConfiguration {
 
   private static final Logger LOG = System.getLogger(SluiceAutoConfiguration.class.getName());
+  private static final String REDIS = "redis";
   static final String POSTGRES = "postgres";
   static final String MARIADB = "mariadb";
   private static final Map<String, String> STORES =
       Map.of(
-          "redis",
+          REDIS,
           "dev.sluice.redis.RedisStore",
           POSTGRES,
           "dev.sluice.postgres.PostgresStore",
@@ -96,18 +97,20 @@ class SluiceAutoConfiguration {
       SluiceProperties properties,
       ObjectProvider<StoreOpener> openers,
       ObjectProvider<DataSource> sources,
-      ObjectProvider<TimeSource> time) {
+      ObjectProvider<TimeSource> time,
+      ObjectProvider<BucketStore.Observer> observers,
+      Environment environment) {
     if (properties.store().equals(SluiceProperties.MEMORY)) {
       TimeSource clock = time.getIfUnique();
       return clock == null ? BucketStore.inMemory() : BucketStore.inMemory(clock);
     }
     String address = properties.store();
-    String module = "sluice-" + kind(address, sources);
+    String kind = kind(address, sources);
     return openers.stream()
-        .filter(opener -> opener.module().equals(module))
+        .filter(opener -> opener.kind().equals(kind))
         .findAny()
-        .orElseThrow(() -> missing(address, module))
-        .open(address);
+        .orElseThrow(() -> missing(address, "sluice-" + kind))
+        .open(address, environment, observers);
   }
 
   /** Returns the exception for an address whose module is not on the class path. */
@@ -200,7 +203,7 @@ class SluiceAutoConfiguration {
             || address.startsWith("postgres:")
             || address.startsWith("jdbc:")
         ? POSTGRES
-        : "redis";
+        : REDIS;
   }
 
   /**
@@ -264,50 +267,90 @@ class SluiceAutoConfiguration {
     return source;
   }
 
+  /** A step that can find a mistake in a store's address, or a failure of its database. */
+  interface Step<T> {
+    T get() throws SQLException;
+  }
+
+  /** Returns the result of a step; a failure becomes a mistake in the property sluice.store. */
+  static <T> T checked(String advice, Step<T> step) {
+    try {
+      return step.get();
+    } catch (IllegalArgumentException
+        | IllegalStateException
+        | StoreException
+        | SQLException failure) {
+      throw new SluiceConfigurationException(
+          List.of("sluice.store: " + failure.getMessage()), advice);
+    }
+  }
+
+  /** The methods of a store's builder, since the builders of the modules have no common type. */
+  record Unopened(
+      Consumer<String> prefix, Consumer<BucketStore.Observer> observer, Step<BucketStore> open) {}
+
   /**
    * Opens the stores of one module.
    *
-   * @param module the module that contains the stores
-   * @param opening opens the store of an address; for an address with a mistake, throws an
-   *     exception that names the mistake
+   * @param kind the last part of the module's name
+   * @param name the database's name in messages
+   * @param prefix the configured prefix of the bucket keys; null if there is none
+   * @param advice how to correct the store's address
+   * @param builder makes the builder for an address
    */
-  record StoreOpener(String module, Function<String, BucketStore> opening) {
-    BucketStore open(String address) {
-      return opening.apply(address);
-    }
-  }
+  record StoreOpener(
+      String kind,
+      String name,
+      @Nullable String prefix,
+      String advice,
+      Function<String, Unopened> builder) {
 
-  /**
-   * Returns the prefix of the bucket keys, which separates applications that share a store.
-   *
-   * @return the prefix; null if the address sets the prefix
-   */
-  private static @Nullable String prefix(
-      String address, @Nullable String configured, String kind, Environment environment) {
-    String name = environment.getProperty("spring.application.name", "");
-    if (configured != null || PREFIX_OPTION.matcher(address).find()) {
-      return configured;
+    /** Connects to the store too, so that the first request does not wait for the connection. */
+    BucketStore open(
+        String address, Environment environment, ObjectProvider<BucketStore.Observer> observers) {
+      return checked(
+          advice,
+          () -> {
+            Unopened unopened = builder.apply(address);
+            String separate = prefix(address, environment);
+            if (separate != null) {
+              unopened.prefix().accept(separate);
+            }
+            observers.ifAvailable(unopened.observer());
+            BucketStore store = unopened.open().get();
+            greet(store);
+            return store;
+          });
     }
-    if (name.isBlank()) {
-      LOG.log(
-          Level.WARNING,
-          "keys in %1$s have no prefix: applications that share this %1$s also share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
-              .formatted(
-                  kind, kind.equals("PostgreSQL") ? POSTGRES : kind.toLowerCase(Locale.ROOT)));
-      return null;
-    }
-    return name + ":";
-  }
 
-  /** Connects to the store, so that the first request does not wait for the connection. */
-  private static void greet(BucketStore store) {
-    try {
-      store.ping();
-    } catch (StoreException e) {
-      LOG.log(
-          Level.WARNING,
-          "the store does not reply; until it replies, sluice.on-failure decides: {0}",
-          e.getMessage());
+    /**
+     * Returns the prefix of the bucket keys, which separates applications that share a store; null
+     * if the address sets the prefix.
+     */
+    private @Nullable String prefix(String address, Environment environment) {
+      String application = environment.getProperty("spring.application.name", "");
+      if (prefix != null || PREFIX_OPTION.matcher(address).find()) {
+        return prefix;
+      }
+      if (application.isBlank()) {
+        LOG.log(
+            Level.WARNING,
+            "keys in %1$s have no prefix: applications that share this %1$s also share the buckets of limits with the same number; set spring.application.name, or sluice.%2$s.prefix (empty for none)"
+                .formatted(name, kind));
+        return null;
+      }
+      return application + ":";
+    }
+
+    private static void greet(BucketStore store) {
+      try {
+        store.ping();
+      } catch (StoreException e) {
+        LOG.log(
+            Level.WARNING,
+            "the store does not reply; until it replies, sluice.on-failure decides: {0}",
+            e.getMessage());
+      }
     }
   }
 
@@ -316,51 +359,39 @@ class SluiceAutoConfiguration {
   @ConditionalOnClass({PostgresStore.class, DataSource.class})
   static class Postgres {
 
+    private static final String ADVICE =
+        "Write spring.datasource, or an address such as postgresql://user@host/database; set"
+            + " sluice.postgres.create=true to create the table, or run sluice store create.";
+
     @Bean
     StoreOpener sluicePostgresOpener(
-        SluiceProperties properties,
-        Environment environment,
-        ObjectProvider<DataSource> sources,
-        ObjectProvider<BucketStore.Observer> observers) {
+        SluiceProperties properties, ObjectProvider<DataSource> sources) {
+      SluiceProperties.Postgres settings = properties.postgres();
       return new StoreOpener(
-          "sluice-postgres",
-          address -> open(address, properties.postgres(), environment, sources, observers));
-    }
-
-    private static BucketStore open(
-        String address,
-        SluiceProperties.Postgres settings,
-        Environment environment,
-        ObjectProvider<DataSource> sources,
-        ObjectProvider<BucketStore.Observer> observers) {
-      try {
-        PostgresStoreBuilder builder =
-            address.equals(SluiceProperties.SPRING_DATASOURCE)
-                ? with(settings, PostgresStore.builder(dataSource(sources)))
-                : builder(address, settings);
-        String prefix = prefix(address, settings.prefix(), "PostgreSQL", environment);
-        if (prefix != null) {
-          builder.prefix(prefix);
-        }
-        observers.ifAvailable(builder::observer);
-        if (settings.create()) {
-          builder.create(null);
-        }
-        PostgresStore store = builder.open();
-        greet(store);
-        return store;
-      } catch (IllegalArgumentException | StoreException | SQLException e) {
-        throw mistake(e);
-      }
+          POSTGRES,
+          "PostgreSQL",
+          settings.prefix(),
+          ADVICE,
+          address -> {
+            PostgresStoreBuilder builder =
+                address.equals(SluiceProperties.SPRING_DATASOURCE)
+                    ? with(settings, PostgresStore.builder(dataSource(sources)))
+                    : builder(address, settings);
+            return new Unopened(
+                builder::prefix,
+                builder::observer,
+                () -> {
+                  if (settings.create()) {
+                    builder.create(null);
+                  }
+                  return builder.open();
+                });
+          });
     }
 
     /** Parses the store's address and settings; does not connect to the store. */
     static PostgresStoreBuilder builder(String address, SluiceProperties.Postgres settings) {
-      try {
-        return with(settings, PostgresStore.builder(address));
-      } catch (IllegalArgumentException e) {
-        throw mistake(e);
-      }
+      return checked(ADVICE, () -> with(settings, PostgresStore.builder(address)));
     }
 
     private static PostgresStoreBuilder with(
@@ -384,13 +415,6 @@ class SluiceAutoConfiguration {
             "found \"%s\", expected unlogged, async or sync".formatted(word), e);
       }
     }
-
-    private static SluiceConfigurationException mistake(Exception failure) {
-      return new SluiceConfigurationException(
-          List.of("sluice.store: " + failure.getMessage()),
-          "Write spring.datasource, or an address such as postgresql://user@host/database; set"
-              + " sluice.postgres.create=true to create the table, or run sluice store create.");
-    }
   }
 
   /** Used only if sluice-mariadb is on the class path. */
@@ -398,51 +422,39 @@ class SluiceAutoConfiguration {
   @ConditionalOnClass({MariaDbStore.class, DataSource.class})
   static class MariaDb {
 
+    private static final String ADVICE =
+        "Write spring.datasource, or an address such as mariadb://user@host/database; set"
+            + " sluice.mariadb.create=true to create the table, or run sluice store create.";
+
     @Bean
     StoreOpener sluiceMariaDbOpener(
-        SluiceProperties properties,
-        Environment environment,
-        ObjectProvider<DataSource> sources,
-        ObjectProvider<BucketStore.Observer> observers) {
+        SluiceProperties properties, ObjectProvider<DataSource> sources) {
+      SluiceProperties.MariaDb settings = properties.mariadb();
       return new StoreOpener(
-          "sluice-mariadb",
-          address -> open(address, properties.mariadb(), environment, sources, observers));
-    }
-
-    private static BucketStore open(
-        String address,
-        SluiceProperties.MariaDb settings,
-        Environment environment,
-        ObjectProvider<DataSource> sources,
-        ObjectProvider<BucketStore.Observer> observers) {
-      try {
-        MariaDbStoreBuilder builder =
-            address.equals(SluiceProperties.SPRING_DATASOURCE)
-                ? with(settings, MariaDbStore.builder(dataSource(sources)))
-                : builder(address, settings);
-        String prefix = prefix(address, settings.prefix(), "MariaDB", environment);
-        if (prefix != null) {
-          builder.prefix(prefix);
-        }
-        observers.ifAvailable(builder::observer);
-        if (settings.create()) {
-          builder.create(null);
-        }
-        MariaDbStore store = builder.open();
-        greet(store);
-        return store;
-      } catch (IllegalArgumentException | StoreException | SQLException e) {
-        throw mistake(e);
-      }
+          MARIADB,
+          "MariaDB",
+          settings.prefix(),
+          ADVICE,
+          address -> {
+            MariaDbStoreBuilder builder =
+                address.equals(SluiceProperties.SPRING_DATASOURCE)
+                    ? with(settings, MariaDbStore.builder(dataSource(sources)))
+                    : builder(address, settings);
+            return new Unopened(
+                builder::prefix,
+                builder::observer,
+                () -> {
+                  if (settings.create()) {
+                    builder.create(null);
+                  }
+                  return builder.open();
+                });
+          });
     }
 
     /** Parses the store's address and settings; does not connect to the store. */
     static MariaDbStoreBuilder builder(String address, SluiceProperties.MariaDb settings) {
-      try {
-        return with(settings, MariaDbStore.builder(address, null));
-      } catch (IllegalArgumentException e) {
-        throw mistake(e);
-      }
+      return checked(ADVICE, () -> with(settings, MariaDbStore.builder(address, null)));
     }
 
     private static MariaDbStoreBuilder with(
@@ -452,13 +464,6 @@ class SluiceAutoConfiguration {
       requireNone(problems);
       return builder;
     }
-
-    private static SluiceConfigurationException mistake(Exception failure) {
-      return new SluiceConfigurationException(
-          List.of("sluice.store: " + failure.getMessage()),
-          "Write spring.datasource, or an address such as mariadb://user@host/database; set"
-              + " sluice.mariadb.create=true to create the table, or run sluice store create.");
-    }
   }
 
   /** Used only if sluice-redis is on the class path. */
@@ -467,59 +472,32 @@ class SluiceAutoConfiguration {
   @ImportRuntimeHints(SpringDataRedis.Hints.class)
   static class Redis {
 
+    private static final String ADVICE =
+        "Write memory, spring.data.redis, or an address such as redis://host:6379/0.";
+
     @Bean
     StoreOpener sluiceRedisOpener(
-        SluiceProperties properties,
-        Environment environment,
-        BeanFactory beans,
-        ObjectProvider<BucketStore.Observer> observers) {
+        SluiceProperties properties, Environment environment, BeanFactory beans) {
       return new StoreOpener(
-          "sluice-redis",
-          address ->
-              open(
-                  address,
-                  () -> SpringDataRedis.builder(environment, beans),
-                  properties.redis(),
-                  environment,
-                  observers));
-    }
-
-    private static BucketStore open(
-        String address,
-        Supplier<RedisStoreBuilder> ofSpring,
-        SluiceProperties.Redis redis,
-        Environment environment,
-        ObjectProvider<BucketStore.Observer> observers) {
-      try {
-        RedisStoreBuilder builder = builder(address, ofSpring);
-        String prefix = prefix(address, redis.prefix(), "Redis", environment);
-        if (prefix != null) {
-          builder.prefix(prefix);
-        }
-        observers.ifAvailable(builder::observer);
-        RedisStore store = builder.open();
-        greet(store);
-        return store;
-      } catch (IllegalArgumentException | IllegalStateException e) {
-        throw mistake(e);
-      }
+          REDIS,
+          "Redis",
+          properties.redis().prefix(),
+          ADVICE,
+          address -> {
+            RedisStoreBuilder builder =
+                builder(address, () -> SpringDataRedis.builder(environment, beans));
+            return new Unopened(builder::prefix, builder::observer, builder::open);
+          });
     }
 
     /** Parses the store's address; does not connect to the store. */
     static RedisStoreBuilder builder(String address, Supplier<RedisStoreBuilder> ofSpring) {
-      try {
-        return address.equals(SluiceProperties.SPRING_DATA_REDIS)
-            ? ofSpring.get()
-            : RedisStore.builder(address);
-      } catch (IllegalArgumentException | IllegalStateException e) {
-        throw mistake(e);
-      }
-    }
-
-    private static SluiceConfigurationException mistake(RuntimeException failure) {
-      return new SluiceConfigurationException(
-          List.of("sluice.store: " + failure.getMessage()),
-          "Write memory, spring.data.redis, or an address such as redis://host:6379/0.");
+      return checked(
+          ADVICE,
+          () ->
+              address.equals(SluiceProperties.SPRING_DATA_REDIS)
+                  ? ofSpring.get()
+                  : RedisStore.builder(address));
     }
   }
 }

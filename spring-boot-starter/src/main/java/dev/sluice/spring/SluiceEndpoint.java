@@ -118,13 +118,17 @@ class SluiceEndpoint {
    * transaction has an arbitrary quota.
    */
   private Transaction bucketOf(String[] path) {
-    Transaction any = Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
+    Transaction any = any(path);
     Limits limits = limiter.limits().get();
     if (limits.catalogue().find(path[0]) == null) {
       return any;
     }
     Transaction own = limiter.transaction(path[0], id(path));
     return own.coverage().isMissing() && quotas.latest(path[0]) != null ? any : own;
+  }
+
+  private Transaction any(String[] path) {
+    return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path));
   }
 
   /**
@@ -137,9 +141,15 @@ class SluiceEndpoint {
     return known == null && supplied != null ? supplied.name() : known;
   }
 
-  /** Returns a transaction that resets a bucket; a reset ignores the transaction's quota. */
+  /**
+   * Returns a transaction that resets the bucket of each quota. If no quota is known, the
+   * transaction has an arbitrary quota.
+   */
   Transaction resetOf(String[] path) {
-    return Transaction.of(Objects.requireNonNull(name(path[0])), ANY, id(path)).resetOnly();
+    Transaction bucket = bucketOf(path);
+    Transaction latest = quotas.latest(bucket);
+    Transaction known = latest == null ? bucket : latest;
+    return (known.quota() == null ? any(path) : known).resetOnly();
   }
 
   /** Returns what is wrong with a path that names no bucket; null if the path names a bucket. */

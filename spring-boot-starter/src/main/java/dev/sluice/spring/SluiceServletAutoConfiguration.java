@@ -35,7 +35,7 @@ class SluiceServletAutoConfiguration {
       name = "enabled",
       havingValue = "true",
       matchIfMissing = true)
-  @Conditional(OnFilterRules.class)
+  @Conditional(FilterRules.Exist.class)
   FilterRegistrationBean<RateLimitFilter> sluiceFilter(
       SluiceProperties properties,
       Limiter limiter,

@@ -30,7 +30,7 @@ class SluiceWebFluxAutoConfiguration {
       name = "enabled",
       havingValue = "true",
       matchIfMissing = true)
-  @Conditional(OnFilterRules.class)
+  @Conditional(FilterRules.Exist.class)
   RateLimitWebFilter sluiceWebFilter(
       SluiceProperties properties,
       Limiter limiter,

@@ -14,6 +14,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
 import org.junit.jupiter.api.Test;
@@ -24,6 +25,8 @@ class SluiceEndpointTest {
 
   private static final LimitName CALLS = LimitName.builder(2001, "CallsPerCustomer").build();
   private static final Quota PLAN = Quota.per(5, Duration.ofHours(1));
+  private static final List<Quota> DAY_AND_HOUR =
+      List.of(Quota.per(5, Duration.ofDays(1)), Quota.per(2, Duration.ofHours(1)));
 
   private final SuppliedQuotas quotas = new SuppliedQuotas();
   private final Limiter limiter =
@@ -35,8 +38,11 @@ class SluiceEndpointTest {
   private static Limits limits() {
     return Limits.builder(
             Catalogue.of(
-                LimitName.builder(1001, "PerKey").build(), LimitName.builder("Planned").build()))
+                LimitName.builder(1001, "PerKey").build(),
+                LimitName.builder("Planned").build(),
+                LimitName.builder("Several").build()))
         .limit("PerKey", Quota.per(2, Duration.ofHours(1)))
+        .limit("Several", DAY_AND_HOUR)
         .build();
   }
 
@@ -97,8 +103,8 @@ class SluiceEndpointTest {
 
     assertThat(unknown("CallPerCustomer", "acme"))
         .isEqualTo(
-            "no limit has the name \"CallPerCustomer\", expected one of CallsPerCustomer, PerKey;"
-                + " did you mean \"CallsPerCustomer\"?");
+            "no limit has the name \"CallPerCustomer\", expected one of CallsPerCustomer, PerKey,"
+                + " Several; did you mean \"CallsPerCustomer\"?");
     assertThat(unknown("PerKey"))
         .isEqualTo("found no id after PerKey, expected one of the form string");
   }
@@ -111,6 +117,22 @@ class SluiceEndpointTest {
         .isEqualTo(204);
 
     assertThat(bucket("CallsPerCustomer", "acme")).containsEntry("remaining", 5L);
+  }
+
+  @Test
+  void reset_fillsTheBucketOfEachQuota() {
+    assertThat(limiter.spend("Several", "acme", 2).allowed()).isTrue();
+    assertThat(limiter.spend(Transaction.of(CALLS, DAY_AND_HOUR, "acme").withCost(2)).allowed())
+        .isTrue();
+
+    for (String limit : List.of("Several", "CallsPerCustomer")) {
+      assertThat(bucket(limit, "acme")).as(limit).containsEntry("remaining", 0L);
+      assertThat(endpoint.reset(new String[] {limit, "acme"}).getStatus()).isEqualTo(204);
+      assertThat((List<?>) bucket(limit, "acme").get("quotas"))
+          .as(limit)
+          .extracting("remaining")
+          .containsExactlyInAnyOrder(5L, 2L);
+    }
   }
 
   @Test

@@ -23,9 +23,8 @@ import java.util.List;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.atomic.AtomicInteger;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
-import org.awaitility.Awaitility;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -148,18 +147,36 @@ final class Bench implements AutoCloseable {
   static final class SettlingStore implements BucketStore, DirectStore {
 
     private final BucketStore store;
-    private final AtomicInteger inFlight = new AtomicInteger();
+    private int inFlight; // guarded by this
 
     SettlingStore(BucketStore store) {
       this.store = store;
     }
 
-    void settle() {
-      Awaitility.await()
-          .atMost(Duration.ofMinutes(1))
-          .pollDelay(Duration.ZERO)
-          .pollInterval(Duration.ofMillis(1))
-          .until(() -> inFlight.get() == 0);
+    /** Waits for at most a minute. Histories settle after each step, so this does not poll. */
+    synchronized void settle() {
+      long end = System.nanoTime() + TimeUnit.MINUTES.toNanos(1);
+      while (inFlight > 0) {
+        long leftNanos = end - System.nanoTime();
+        if (leftNanos <= 0) {
+          throw new AssertionError(inFlight + " calls of the store have not ended after a minute");
+        }
+        try {
+          TimeUnit.NANOSECONDS.timedWait(this, leftNanos);
+        } catch (InterruptedException e) {
+          Thread.currentThread().interrupt();
+          throw new IllegalStateException(e);
+        }
+      }
+    }
+
+    private synchronized void began() {
+      inFlight++;
+    }
+
+    private synchronized void ended() {
+      inFlight--;
+      notifyAll();
     }
 
     private CompletionStage<List<Reading>> followed(CompletionStage<List<Reading>> charged) {
@@ -169,25 +186,27 @@ final class Bench implements AutoCloseable {
           (readings, failure) -> {
             boolean first =
                 failure == null ? answer.complete(readings) : answer.completeExceptionally(failure);
-            inFlight.addAndGet(first ? -1 : 0);
+            if (first) {
+              ended();
+            }
           });
       Stages.onEnd(
           answer,
           (readings, failure) -> {
             if (answer.isCancelled()) {
               charged.toCompletableFuture().cancel(false);
-              inFlight.decrementAndGet();
+              ended();
             }
           });
       return answer;
     }
 
     private CompletionStage<List<Reading>> counted(Supplier<CompletionStage<List<Reading>>> call) {
-      inFlight.incrementAndGet();
+      began();
       try {
         return followed(call.get());
       } catch (RuntimeException | Error e) {
-        inFlight.decrementAndGet();
+        ended();
         throw e;
       }
     }

@@ -69,6 +69,9 @@ public final class ManualTime implements TimeSource {
       set.add(alarm);
       Stages.onEnd(alarm.done, (done, failure) -> set.remove(alarm));
       waits.release();
+      if (atNanos <= nanos()) {
+        alarm.ring(); // another thread may have moved the clock before the alarm was in the queue
+      }
     }
     return alarm.done;
   }
@@ -92,6 +95,10 @@ public final class ManualTime implements TimeSource {
    */
   public void set(long newNowNanos) {
     nowNanos.set(notNegative(newNowNanos));
+    ringDue();
+  }
+
+  private void ringDue() {
     Alarm next = set.peek();
     while (next != null && next.atNanos <= nanos()) {
       next.ring();
@@ -125,6 +132,7 @@ public final class ManualTime implements TimeSource {
       next.ring();
     }
     move(leftNanos);
+    ringDue(); // another thread may have set an alarm before the clock moved
   }
 
   private void move(long stepNanos) {

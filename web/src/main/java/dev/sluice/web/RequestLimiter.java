@@ -274,11 +274,11 @@ public final class RequestLimiter implements AutoCloseable {
    * Returns the headers of the response to an admitted request.
    *
    * @param decision the decision that admitted the request; if several filters decided, the
-   *     strictest decision
-   * @return names and values, to be set on the response
+   *     strictest decision; null if no rule matched the request
+   * @return names and values, to be set on the response; empty if no rule matched the request
    */
-  public Map<String, String> headers(Decision decision) {
-    return profile.headers(decision);
+  public Map<String, String> headers(@Nullable Decision decision) {
+    return decision == null ? Map.of() : profile.headers(decision);
   }
 
   /**

@@ -94,10 +94,12 @@ class RequestLimiterTest {
   @ParameterizedTest
   @EnumSource
   void requestWithoutRule_passesWithoutDecision(Way way) {
-    Admission passed = way.admit(requests(perKey("/page")), get("/other"));
+    RequestLimiter requests = requests(perKey("/page"));
+    Admission passed = way.admit(requests, get("/other"));
 
     assertThat(passed.refusal()).isNull();
     assertThat(passed.decision()).isNull();
+    assertThat(requests.headers(passed.decision())).isEmpty();
     assertThat(store.charges()).isZero();
   }
 

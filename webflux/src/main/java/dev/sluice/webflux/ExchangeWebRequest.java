@@ -46,7 +46,7 @@ final class ExchangeWebRequest implements WebRequest {
   public List<String> headers(String name) {
     HttpHeaders headers = request.getHeaders();
     if (headers.getFirst(name) == null) {
-      return List.of();
+      return name.equalsIgnoreCase("Host") ? authority() : List.of();
     }
     // Uses only methods with the same signature in Spring 6.2 and 7. If the client sent a header's
     // name in several spellings, headerSet contains each spelling, with all values.
@@ -56,6 +56,15 @@ final class ExchangeWebRequest implements WebRequest {
       }
     }
     return List.of();
+  }
+
+  /**
+   * Returns the host of a request over HTTP/2, which Jetty and Tomcat show only in the URI.
+   * Spring's ForwardedHeaderTransformer replaces this host by the client's X-Forwarded-Host.
+   */
+  private List<String> authority() {
+    String authority = request.getURI().getRawAuthority();
+    return authority == null ? List.of() : List.of(authority);
   }
 
   @Override

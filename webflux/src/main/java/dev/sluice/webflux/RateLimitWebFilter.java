@@ -11,6 +11,7 @@ import dev.sluice.web.RequestLimiter;
 import dev.sluice.web.Rule;
 import dev.sluice.web.RuleBuilder;
 import dev.sluice.web.WebRequest;
+import java.net.SocketException;
 import java.nio.charset.StandardCharsets;
 import java.security.Principal;
 import java.util.List;
@@ -250,7 +251,17 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
    */
   private static boolean isResultUnknown(Throwable failure) {
     return failure instanceof TimeoutException
-        || DisconnectedClientHelper.isClientDisconnectedException(failure);
+        || DisconnectedClientHelper.isClientDisconnectedException(failure)
+        || isResetOnJavaSocket(failure);
+  }
+
+  /**
+   * Whether a client has reset its connection on Netty's NIO transport, whose message lacks the "by
+   * peer" that Spring looks for. Such a failure has no cause, unlike most failures of outgoing
+   * connections.
+   */
+  private static boolean isResetOnJavaSocket(Throwable failure) {
+    return failure instanceof SocketException && "Connection reset".equals(failure.getMessage());
   }
 
   private static int status(ServerHttpResponse response) {

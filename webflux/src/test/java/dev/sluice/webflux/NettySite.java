@@ -14,6 +14,7 @@ import org.springframework.web.reactive.function.server.ServerResponse;
 import org.springframework.web.server.WebFilter;
 import reactor.netty.DisposableServer;
 import reactor.netty.http.HttpProtocol;
+import reactor.netty.http.HttpResources;
 import reactor.netty.http.server.HttpServer;
 
 /**
@@ -38,6 +39,25 @@ final class NettySite implements FilteredSite {
   /** Starts a server whose routes stand behind some filters and the one under test. */
   static NettySite start(
       FilterSetup setup, RouterFunction<ServerResponse> routes, WebFilter... inFront) {
+    return start(true, handler(setup, routes, inFront));
+  }
+
+  /** Starts a server on Netty's native transport, or on Java's own sockets. */
+  static NettySite start(boolean isNative, HttpHandler handler) {
+    return new NettySite(
+        HttpServer.create()
+            .runOn(HttpResources.get(), isNative)
+            .host("127.0.0.1")
+            .port(0)
+            .maxKeepAliveRequests(1)
+            .protocol(HttpProtocol.H2C, HttpProtocol.HTTP11)
+            .handle(new ReactorHttpHandlerAdapter(handler))
+            .bindNow(PATIENCE));
+  }
+
+  /** Returns the routes behind some filters and the one under test. */
+  static HttpHandler handler(
+      FilterSetup setup, RouterFunction<ServerResponse> routes, WebFilter... inFront) {
     RateLimitWebFilter.Builder filter =
         RateLimitWebFilter.builder(setup.limiter())
             .clientAddress(setup.clientAddress())
@@ -46,15 +66,7 @@ final class NettySite implements FilteredSite {
     HandlerStrategies.Builder strategies = HandlerStrategies.builder();
     List.of(inFront).forEach(strategies::webFilter);
     strategies.webFilter(filter.build());
-    HttpHandler handler = RouterFunctions.toHttpHandler(routes, strategies.build());
-    return new NettySite(
-        HttpServer.create()
-            .host("127.0.0.1")
-            .port(0)
-            .maxKeepAliveRequests(1)
-            .protocol(HttpProtocol.H2C, HttpProtocol.HTTP11)
-            .handle(new ReactorHttpHandlerAdapter(handler))
-            .bindNow(PATIENCE));
+    return RouterFunctions.toHttpHandler(routes, strategies.build());
   }
 
   @Override

@@ -120,7 +120,8 @@ public final class OverridesCsv {
    *     mistakes, one per line, each with its line number
    */
   public static List<Line> read(String text, Catalogue names, Strictness strictness) {
-    List<Row> rows = rows(text);
+    // Spreadsheets write a byte-order mark.
+    List<Row> rows = rows(text.startsWith("\uFEFF") ? text.substring(1) : text);
     String header = rows.isEmpty() ? "" : String.join(",", rows.get(0).cells());
     if (!header.equals(SIX) && !header.equals(NINE)) {
       throw new IllegalArgumentException(

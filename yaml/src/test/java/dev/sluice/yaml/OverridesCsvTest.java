@@ -101,6 +101,12 @@ class OverridesCsvTest {
   }
 
   @Test
+  void read_ignoresAByteOrderMark() {
+    assertThat(read("\uFEFFname,id,count,burst,period,comment\nNewOrdersPerAccount,1,2,2,2s,\n"))
+        .hasSize(1);
+  }
+
+  @Test
   void read_ofWhatWasWritten_givesTheSame_withSixAndNineColumns() throws IOException {
     add("NewOrdersPerAccount", "1", 2, 2, Duration.ofSeconds(2), "a \"b\",\nc");
     limits.override(

@@ -68,17 +68,7 @@ final class AttacksReport {
             MOST_P99_MILLIS,
             MOST_TIMES_CALM,
             MOST_LOG_LINES));
-    report.table(
-        1,
-        "attack",
-        "connections opened, bytes sent",
-        "lives",
-        "peak memory",
-        "well-behaved requests",
-        "failed",
-        "p99 before",
-        "p99",
-        "log lines");
+    table(1, "attack", "connections opened, bytes sent");
     for (Attack attack : Attack.values()) {
       if (report.wants(attack.name())) {
         attack(attack);
@@ -92,23 +82,27 @@ final class AttacksReport {
       return;
     }
     System.out.printf("%nFuzzed bytes: -Dattacks.seed=%s%n", DoorAttack.seed());
-    report.table(
-        2,
-        "door",
-        "attack",
-        "seen",
-        "lives",
-        "peak memory",
-        "well-behaved requests",
-        "failed",
-        "p99 before",
-        "p99",
-        "log lines");
+    table(2, "door", "attack", "seen");
     for (Target target : Target.values()) {
       if (report.wants(target.name())) {
         attack(target);
       }
     }
+  }
+
+  /** Prints the heading of a table whose last columns are the figures of {@link Beside#judge}. */
+  private void table(int ofName, String... headings) {
+    List<String> all = new ArrayList<>(List.of(headings));
+    all.addAll(
+        List.of(
+            "lives",
+            "peak memory",
+            "well-behaved requests",
+            "failed",
+            "p99 before",
+            "p99",
+            "log lines"));
+    report.table(ofName, all.toArray(String[]::new));
   }
 
   private void attack(Attack attack) throws IOException, InterruptedException {

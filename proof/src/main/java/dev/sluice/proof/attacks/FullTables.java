@@ -122,12 +122,7 @@ final class FullTables {
       BrokenPromise.unless(
           server.metric("ratelimits_new_buckets_total{limit=\"ApiCallsPerKey\"}") > made / 2.0,
           "the metrics do not report which limit created the ids");
-      int lines = server.logLines();
-      BrokenPromise.unless(
-          lines <= AttacksReport.MOST_LOG_LINES,
-          "found %s log lines, expected at most %s",
-          lines,
-          AttacksReport.MOST_LOG_LINES);
+      HostileFiles.requireFewLines(server);
       long start = System.nanoTime();
       int other = 2;
       while (!isDecided(client, "198.51.100." + other % 250)) {

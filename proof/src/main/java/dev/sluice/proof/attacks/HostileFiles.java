@@ -58,7 +58,7 @@ final class HostileFiles {
               LOGINS + digits)) {
         folder.write(LIMITS, text);
         long start = System.nanoTime();
-        requireStatus(CONFLICT, reload(server), "a reload");
+        BrokenPromise.unlessStatus(CONFLICT, reload(server), "a reload");
         slowestMillis = Math.max(slowestMillis, millisSince(start));
       }
       Figures beside = WellBehaved.take(List.of(client));
@@ -86,7 +86,7 @@ final class HostileFiles {
         TimeUnit.SECONDS.sleep(1); // the pause between the writer's two writes
         folder.append(LIMITS, SIGN_UPS);
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(
+        BrokenPromise.unlessStatus(
             DENIED, signUp(server), "a sign-up after a limit file was truncated for a second");
         folder.cut(LIMITS, LOGINS.length());
         awaitLog(server, "the default of SignUpsPerIPAddress was removed");
@@ -98,9 +98,10 @@ final class HostileFiles {
       try (Server server = launch.start(options[0], options[1], "--for", "SignUpsPerIPAddress")) {
         requireDenied(server);
         folder.cut(LIMITS, LOGINS.length());
-        requireStatus(CONFLICT, reload(server), "a reload of a truncated limit file");
+        BrokenPromise.unlessStatus(CONFLICT, reload(server), "a reload of a truncated limit file");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, signUp(server), "a sign-up after the limit file was truncated");
+        BrokenPromise.unlessStatus(
+            DENIED, signUp(server), "a sign-up after the limit file was truncated");
       }
     }
     return "file truncated for a second: the limit stays; truncated permanently: a warning names the limit, and requests"
@@ -131,15 +132,8 @@ final class HostileFiles {
           told.indexOf(LIMITS) >= 0, "the response does not mention the files: %s", told);
       BrokenPromise.unless(
           told.indexOf(SECRET) < 0, "a secret is in the log or a response: %s", told);
-      int lines = server.logLines();
-      BrokenPromise.unless(
-          lines <= AttacksReport.MOST_LOG_LINES,
-          "found %s log lines, expected at most %s",
-          lines,
-          AttacksReport.MOST_LOG_LINES);
-      int status = server.ask("GET", "/healthz", "").statusCode();
-      BrokenPromise.unless(
-          status == OK, "unexpected status of /healthz after the attack: %s", status);
+      requireFewLines(server);
+      BrokenPromise.unlessStatus(OK, server.ask("GET", "/healthz", ""), "/healthz");
     }
     return "%s files in place of the limit file and the rule book: rejected; none of their text"
             .formatted(SECRETS.size())
@@ -160,17 +154,18 @@ final class HostileFiles {
       BrokenPromise.unless(exit == 2, "the server's start ended with exit code %s", exit);
       folder.write(LIMITS, LOGINS + SIGN_UPS);
       try (Server server = launch.start(options)) {
-        requireStatus(OK, proxied(server), "a first sign-up");
-        requireStatus(DENIED, proxied(server), "a second sign-up");
+        BrokenPromise.unlessStatus(OK, proxied(server), "a first sign-up");
+        BrokenPromise.unlessStatus(DENIED, proxied(server), "a second sign-up");
         folder.write(LIMITS, LOGINS);
-        requireStatus(CONFLICT, reload(server), "a reload without the default quota");
+        BrokenPromise.unlessStatus(CONFLICT, reload(server), "a reload without the default quota");
         TimeUnit.MILLISECONDS.sleep(POLLS_MILLIS);
-        requireStatus(DENIED, proxied(server), "a sign-up after the default quota was removed");
+        BrokenPromise.unlessStatus(
+            DENIED, proxied(server), "a sign-up after the default quota was removed");
         folder.write(LIMITS, LOGINS + SIGN_UPS);
         folder.write(RULES, rule("FailedLoginsPerIPAddress"));
-        requireStatus(
+        BrokenPromise.unlessStatus(
             CONFLICT, reload(server), "a reload with a rule whose limit has no default quota");
-        requireStatus(DENIED, proxied(server), "a sign-up after the rule changed");
+        BrokenPromise.unlessStatus(DENIED, proxied(server), "a sign-up after the rule changed");
         String body = "{\"limit\":\"FailedLoginsPerIPAddress\",\"id\":\"192.0.2.7\"}";
         int status = server.ask("POST", "/v1/spend", body).statusCode();
         BrokenPromise.unless(
@@ -198,7 +193,7 @@ final class HostileFiles {
    */
   private static String refusedReload(Server server) throws Exception {
     HttpResponse<String> answer = reload(server);
-    requireStatus(CONFLICT, answer, "a reload");
+    BrokenPromise.unlessStatus(CONFLICT, answer, "a reload");
     return answer.body() + server.ask("GET", "/v1/limits", "").body();
   }
 
@@ -226,17 +221,22 @@ final class HostileFiles {
   }
 
   private static void requireDenied(Server server) throws Exception {
-    requireStatus(OK, signUp(server), "a first sign-up");
-    requireStatus(DENIED, signUp(server), "a second sign-up");
+    BrokenPromise.unlessStatus(OK, signUp(server), "a first sign-up");
+    BrokenPromise.unlessStatus(DENIED, signUp(server), "a second sign-up");
   }
 
-  private static void requireShortLog(Server server) throws BrokenPromise {
+  /** Requires that the log has grown only by the promised number of lines. */
+  static void requireFewLines(Server server) throws BrokenPromise {
     int lines = server.logLines();
     BrokenPromise.unless(
         lines <= AttacksReport.MOST_LOG_LINES,
         "found %s log lines, expected at most %s",
         lines,
         AttacksReport.MOST_LOG_LINES);
+  }
+
+  private static void requireShortLog(Server server) throws BrokenPromise {
+    requireFewLines(server);
     for (String line : server.log()) {
       BrokenPromise.unless(
           line.length() <= MOST_LINE,
@@ -257,11 +257,5 @@ final class HostileFiles {
 
   private static long millisSince(long start) {
     return TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-  }
-
-  private static void requireStatus(int expected, HttpResponse<String> found, String what)
-      throws BrokenPromise {
-    BrokenPromise.unless(
-        found.statusCode() == expected, "unexpected status of %s: %s", what, found.statusCode());
   }
 }

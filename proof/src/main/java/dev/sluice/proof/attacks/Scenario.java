@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.attacks;
 
+import com.google.errorprone.annotations.Immutable;
 import dev.sluice.proof.BrokenPromise;
 import dev.sluice.proof.Connection;
 import dev.sluice.proof.Door;
@@ -20,120 +21,19 @@ import java.util.zip.CRC32C;
 
 /** An attack that does not measure response times. */
 enum Scenario {
-  SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      int answered = 0;
-      for (int round = 0; round < ROUNDS; round++) {
-        answered += stopUnderLoad(launch);
-      }
-      return "no response was lost in %s of %s runs, %s responses"
-          .formatted(ROUNDS, ROUNDS, answered);
-    }
-  },
-  WEB_PAGES("requests to /v1/reset with a foreign Host or Origin, or with a path alias") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      try (Server server = launch.start()) {
-        require(200, spend(server, 10), "a spend of the whole bucket");
-        require(421, reset(server, "/v1/reset", "Host: evil.example"), "a foreign Host");
-        require(
-            403,
-            reset(server, "/v1/reset", "Host: localhost\r\nOrigin: https://evil.example"),
-            "a foreign Origin");
-        for (String alias : ALIASES) {
-          int status = reset(server, alias, "Host: localhost");
-          require(status == 400 ? 400 : 404, status, alias);
-        }
-        require(429, spend(server, 1), "a spend after the attempts to reset the bucket");
-        return "the server returned 421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
-            .formatted(ALIASES.size());
-      }
-    }
-  },
-  FIFO("a fifo in the place of the limit file, while the server runs") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      try (Folder folder = Folder.make()) {
-        String limits =
-            folder.write("limits.yml", "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n");
-        return fifo(launch.start("--limits", limits), limits);
-      }
-    }
-
-    private String fifo(Server started, String limits) throws Exception {
-      try (Server server = started) {
-        Files.delete(Path.of(limits));
-        String unused = Programs.run("mkfifo", limits);
-        TimeUnit.SECONDS.sleep(FIFO_SECONDS);
-        require(200, spend(server, 1), "a spend while the limit file is a FIFO");
-        long start = System.nanoTime();
-        server.terminate();
-        require(STOPPED, server.exitCode());
-        long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
-        if (tookMillis > MOST_STOP_MILLIS) {
-          throw new BrokenPromise("stopping the server took " + tookMillis + " ms");
-        }
-        int lines = server.logLines();
-        if (lines > MOST_FIFO_LINES) {
-          throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
-        }
-        return "the server continued to decide requests, with %s log lines; it stopped within %s ms"
-            .formatted(lines, tookMillis);
-      }
-    }
-  },
-  FORGED_SNAPSHOT("forged snapshots with a right checksum") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      Path file = Files.createTempFile("attacks", ".snapshot");
-      try {
-        for (ByteBuffer forged : List.of(claims(Long.MAX_VALUE), claims(1L << 40), oneLine())) {
-          Files.write(file, sealed(forged));
-          require(WRONG_INPUT, launch.refusal("--snapshot", file.toString()));
-        }
-      } finally {
-        Files.deleteIfExists(file);
-      }
-      return "3 of 3 snapshots were rejected with exit code 2";
-    }
-  },
-  DIGITS("limit files with 8 MB of digits, while the server runs") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return HostileFiles.digits(launch);
-    }
-  },
-  CUT_FILE("a limit file that is cut at the end of a line, while the server runs") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return HostileFiles.cut(launch);
-    }
-  },
-  LINK("a link to a secret in the place of a limit file and of a rule book") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return HostileFiles.link(launch);
-    }
-  },
-  NO_DEFAULT("a rule whose limit has no default quota") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return HostileFiles.noDefault(launch);
-    }
-  },
-  MARKS("reservations on few ids, which are never denied and always cancelled") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return FullTables.marks(launch);
-    }
-  },
-  ONE_LIMIT("a client that names a new id of one limit in each request") {
-    @Override
-    String seen(Server.Launch launch) throws Exception {
-      return FullTables.ids(launch);
-    }
-  };
+  SIGTERM("SIGTERM with 40 keep-alive clients, 20 times: no request is lost", Scenario::sigterm),
+  WEB_PAGES(
+      "requests to /v1/reset with a foreign Host or Origin, or with a path alias",
+      Scenario::webPages),
+  FIFO("a fifo in the place of the limit file, while the server runs", Scenario::fifo),
+  FORGED_SNAPSHOT("forged snapshots with a right checksum", Scenario::forgedSnapshot),
+  DIGITS("limit files with 8 MB of digits, while the server runs", HostileFiles::digits),
+  CUT_FILE(
+      "a limit file that is cut at the end of a line, while the server runs", HostileFiles::cut),
+  LINK("a link to a secret in the place of a limit file and of a rule book", HostileFiles::link),
+  NO_DEFAULT("a rule whose limit has no default quota", HostileFiles::noDefault),
+  MARKS("reservations on few ids, which are never denied and always cancelled", FullTables::marks),
+  ONE_LIMIT("a client that names a new id of one limit in each request", FullTables::ids);
 
   private static final int ROUNDS = Integer.getInteger("attacks.rounds", 20);
   private static final int CLIENTS = 40;
@@ -151,9 +51,16 @@ enum Scenario {
       List.of("//v1/reset", "/v1/%72eset", "/v1/reset;x=1", "/v1/./reset", "/v1/x/../reset");
 
   private final String text;
+  private final Way way;
 
-  Scenario(String text) {
+  Scenario(String text, Way way) {
     this.text = text;
+    this.way = way;
+  }
+
+  @Immutable
+  private interface Way {
+    String seen(Server.Launch launch) throws Exception;
   }
 
   String text() {
@@ -163,7 +70,79 @@ enum Scenario {
   /**
    * Runs the attack and returns a summary. Throws a {@link BrokenPromise} if a promise was broken.
    */
-  abstract String seen(Server.Launch launch) throws Exception;
+  String seen(Server.Launch launch) throws Exception {
+    return way.seen(launch);
+  }
+
+  private static String sigterm(Server.Launch launch) throws Exception {
+    int answered = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+      answered += stopUnderLoad(launch);
+    }
+    return "no response was lost in %s of %s runs, %s responses"
+        .formatted(ROUNDS, ROUNDS, answered);
+  }
+
+  private static String webPages(Server.Launch launch) throws Exception {
+    try (Server server = launch.start()) {
+      require(200, spend(server, 10), "a spend of the whole bucket");
+      require(421, reset(server, "/v1/reset", "Host: evil.example"), "a foreign Host");
+      require(
+          403,
+          reset(server, "/v1/reset", "Host: localhost\r\nOrigin: https://evil.example"),
+          "a foreign Origin");
+      for (String alias : ALIASES) {
+        int status = reset(server, alias, "Host: localhost");
+        require(status == 400 ? 400 : 404, status, alias);
+      }
+      require(429, spend(server, 1), "a spend after the attempts to reset the bucket");
+      return "the server returned 421, 403, and 404 or 400 for %s aliases; the bucket was not reset"
+          .formatted(ALIASES.size());
+    }
+  }
+
+  private static String fifo(Server.Launch launch) throws Exception {
+    try (Folder folder = Folder.make()) {
+      String limits =
+          folder.write("limits.yml", "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n");
+      return fifo(launch.start("--limits", limits), limits);
+    }
+  }
+
+  private static String fifo(Server started, String limits) throws Exception {
+    try (Server server = started) {
+      Files.delete(Path.of(limits));
+      String unused = Programs.run("mkfifo", limits);
+      TimeUnit.SECONDS.sleep(FIFO_SECONDS);
+      require(200, spend(server, 1), "a spend while the limit file is a FIFO");
+      long start = System.nanoTime();
+      server.terminate();
+      require(STOPPED, server.exitCode());
+      long tookMillis = TimeUnit.NANOSECONDS.toMillis(System.nanoTime() - start);
+      if (tookMillis > MOST_STOP_MILLIS) {
+        throw new BrokenPromise("stopping the server took " + tookMillis + " ms");
+      }
+      int lines = server.logLines();
+      if (lines > MOST_FIFO_LINES) {
+        throw new BrokenPromise(lines + " log lines, expected at most " + MOST_FIFO_LINES);
+      }
+      return "the server continued to decide requests, with %s log lines; it stopped within %s ms"
+          .formatted(lines, tookMillis);
+    }
+  }
+
+  private static String forgedSnapshot(Server.Launch launch) throws Exception {
+    Path file = Files.createTempFile("attacks", ".snapshot");
+    try {
+      for (ByteBuffer forged : List.of(claims(Long.MAX_VALUE), claims(1L << 40), oneLine())) {
+        Files.write(file, sealed(forged));
+        require(WRONG_INPUT, launch.refusal("--snapshot", file.toString()));
+      }
+    } finally {
+      Files.deleteIfExists(file);
+    }
+    return "3 of 3 snapshots were rejected with exit code 2";
+  }
 
   private static int stopUnderLoad(Server.Launch launch) throws Exception {
     try (Folder folder = Folder.make();

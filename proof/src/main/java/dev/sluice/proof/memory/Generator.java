@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.History.Schedule;
 import dev.sluice.proof.memory.Op.Part;
 import dev.sluice.proof.memory.Op.Verb;
 import java.util.ArrayList;

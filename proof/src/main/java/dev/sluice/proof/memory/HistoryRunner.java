@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.History.Schedule;
 import dev.sluice.proof.memory.InstrumentedStore.Answer;
 import dev.sluice.proof.memory.InstrumentedStore.Clock;
 import dev.sluice.proof.memory.Op.Kind;

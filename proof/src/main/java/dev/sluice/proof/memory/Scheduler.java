@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.proof.memory;
 
+import dev.sluice.proof.memory.History.Schedule;
+import dev.sluice.proof.memory.History.Schedule.Turn;
 import dev.sluice.proof.memory.Instrumenter.Sites;
-import dev.sluice.proof.memory.Schedule.Turn;
 import java.util.ArrayList;
 import java.util.IdentityHashMap;
 import java.util.List;

@@ -81,9 +81,8 @@ final class CertificateEnds implements ProductionReport.Drill {
     int answersAtTheEnd = answers.get();
     BrokenPromise.unless(
         !connects(server, folder), "a client connected after the certificate had expired");
-    int reload = server.ask("POST", "/v1/admin/reload", "").statusCode();
-    BrokenPromise.unless(
-        reload == 200, "unexpected status of a reload after the certificate expired: %s", reload);
+    BrokenPromise.unlessStatus(
+        200, server.ask("POST", "/v1/admin/reload", ""), "a reload after the expiry");
     BrokenPromise.unless(
         server.logged("this certificate ended at") > 0,
         "the log has no warning after the certificate expired");

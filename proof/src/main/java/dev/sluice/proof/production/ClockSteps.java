@@ -160,8 +160,7 @@ final class ClockSteps implements ProductionReport.Drill {
             answers == 1, "%s denies a spend from a bucket that is nearly full", door);
       }
     }
-    int status = server.ask("POST", "/v1/admin/reload", "").statusCode();
-    BrokenPromise.unless(status == 200, "unexpected status of a reload: %s", status);
+    BrokenPromise.unlessStatus(200, server.ask("POST", "/v1/admin/reload", ""), "a reload");
   }
 
   private static long secondsUntilClosed(Connection idle) {

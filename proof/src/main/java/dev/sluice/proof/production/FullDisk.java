@@ -87,7 +87,8 @@ final class FullDisk implements ProductionReport.Drill {
       folder.file("set.yml")
     };
     try (Server server = Server.start(options)) {
-      requireStatus(200, server.ask("PUT", OVERRIDE + "before", BODY), "a change before");
+      BrokenPromise.unlessStatus(
+          200, server.ask("PUT", OVERRIDE + "before", BODY), "a change before");
       long before = server.log().size();
       disk.fill(server);
       whileFull(server);
@@ -101,7 +102,8 @@ final class FullDisk implements ProductionReport.Drill {
           server.log());
       disk.free(server);
       await(server, "snapshots are written again");
-      requireStatus(200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
+      BrokenPromise.unlessStatus(
+          200, server.ask("PUT", OVERRIDE + "after", BODY), "a change after");
       await(server, "is written again");
       List<Path> leftOver = // the file of penalties and the lock file are allowed to remain
           folder.named("set.yml.").stream()
@@ -113,9 +115,12 @@ final class FullDisk implements ProductionReport.Drill {
       BrokenPromise.unless(server.exitCode() == Server.STOPPED, "the server did not stop");
     }
     try (Server server = Server.start(options)) {
-      requireStatus(200, server.ask("GET", OVERRIDE + "before", ""), "the change before");
-      requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
-      requireStatus(200, server.ask("GET", OVERRIDE + "after", ""), "the change after");
+      BrokenPromise.unlessStatus(
+          200, server.ask("GET", OVERRIDE + "before", ""), "the change before");
+      BrokenPromise.unlessStatus(
+          404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
+      BrokenPromise.unlessStatus(
+          200, server.ask("GET", OVERRIDE + "after", ""), "the change after");
     }
   }
 
@@ -137,9 +142,10 @@ final class FullDisk implements ProductionReport.Drill {
         }
         requireRefused(server.ask("PUT", OVERRIDE + "while", BODY));
         refused++;
-        requireStatus(404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
+        BrokenPromise.unlessStatus(
+            404, server.ask("GET", OVERRIDE + "while", ""), "the rejected change");
         String reset = "{\"limit\":\"%s\",\"id\":\"r\"}".formatted(Door.LIMIT);
-        requireStatus(200, server.ask("POST", "/v1/reset", reset), "a reset");
+        BrokenPromise.unlessStatus(200, server.ask("POST", "/v1/reset", reset), "a reset");
         missing = uncounted(server);
       }
     }
@@ -168,19 +174,9 @@ final class FullDisk implements ProductionReport.Drill {
   }
 
   private static void requireRefused(HttpResponse<String> answer) throws BrokenPromise {
-    requireStatus(503, answer, "a change");
+    BrokenPromise.unlessStatus(503, answer, "a change");
     BrokenPromise.unless(
         answer.body().contains("not-kept"), "unexpected response to a change: %s", answer.body());
-  }
-
-  private static void requireStatus(int expected, HttpResponse<String> answer, String what)
-      throws BrokenPromise {
-    BrokenPromise.unless(
-        answer.statusCode() == expected,
-        "unexpected response to %s: %s %s",
-        what,
-        answer.statusCode(),
-        answer.body());
   }
 
   private static void await(Server server, String line) throws Exception {

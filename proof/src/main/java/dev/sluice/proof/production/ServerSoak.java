@@ -171,12 +171,7 @@ final class ServerSoak implements ProductionReport.Drill {
     reloads++;
     long perSecond = reloads % 2 == 0 ? MANY : FEW;
     folder.limits(perSecond, perSecond, "1s");
-    var answer = server.ask("POST", "/v1/admin/reload", "");
-    BrokenPromise.unless(
-        answer.statusCode() == 200,
-        "unexpected response to a reload: %s %s",
-        answer.statusCode(),
-        answer.body());
+    BrokenPromise.unlessStatus(200, server.ask("POST", "/v1/admin/reload", ""), "a reload");
     window = new Window(perSecond);
   }
 

@@ -3,6 +3,7 @@ package dev.sluice.proof.memory;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.proof.memory.History.Schedule;
 import dev.sluice.proof.memory.HistoryRunner.Call;
 import dev.sluice.proof.memory.HistoryRunner.Run;
 import dev.sluice.proof.memory.InstrumentedStore.Answer;

@@ -93,7 +93,8 @@ final class SqlDatabaseTest {
       for (int step = 7; step < 13; step++) {
         assertThat(dialect.steps.poll(1, TimeUnit.MINUTES)).hasSize(step % 2);
       }
-      assertThat(lines.poll(1, TimeUnit.MINUTES)).isEqualTo("there: full buckets are deleted again");
+      assertThat(lines.poll(1, TimeUnit.MINUTES))
+          .isEqualTo("there: full buckets are deleted again");
       assertThat(lines).isEmpty();
     } finally {
       database.close();

@@ -120,6 +120,7 @@ public final class LimiterCalls {
 
   private List<Transaction> lookedUp(Act act, WireRequest wire, Caller anyCaller) {
     Caller caller = AuditLog.notes(act) ? anyCaller.about(noted(act, wire)) : anyCaller;
+    caller.require(Permission.ofAct(act)); // first, since access control bounds what it records
     Limits limits = limiter.limits().get();
     try {
       List<Transaction> transactions =

@@ -39,6 +39,7 @@ import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.function.BooleanSupplier;
 import java.util.function.Predicate;
+import java.util.stream.Collectors;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 import org.slf4j.Logger;
@@ -359,10 +360,34 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
         fitting(Setting.OVERRIDE, names).stream().filter(one -> !one.isEndedAt(at)).toList();
     List<Penalty> penalties = fitting(Setting.PENALTY, names);
     keptOverrides = Set.copyOf(overrides);
-    Limits next = now.withoutEnded(at).withOverrides(overrides).withPenalties(penalties);
+    List<LimitOverride> added = underEnded(now, at);
+    added.addAll(overrides);
+    Limits next = now.withoutEnded(at).withOverrides(added).withPenalties(penalties);
     inForce.replace(next);
     warnOfUnasked(RuleBook.of(now), overrides, penalties);
     followEnds(next, at);
+  }
+
+  /** Returns the files' overrides that are in force now that overrides of the table have ended. */
+  private List<LimitOverride> underEnded(Limits now, Instant at) {
+    CurrentLimits files = deployed;
+    List<LimitOverride> under = new ArrayList<>();
+    if (files != null) {
+      Limits ofFiles = files.get();
+      for (LimitName name : now.catalogue().names()) {
+        Set<String> ended =
+            now.overridesOf(name).stream()
+                .filter(one -> one.isEndedAt(at))
+                .map(LimitOverride::id)
+                .collect(Collectors.toSet());
+        if (!ended.isEmpty()) {
+          ofFiles.overridesOf(name).stream()
+              .filter(one -> ended.contains(one.id()) && !one.isEndedAt(at))
+              .forEach(under::add);
+        }
+      }
+    }
+    return under;
   }
 
   /** Logs the overrides that have ended or will end soon, and sets the time of the next check. */

@@ -144,7 +144,7 @@ final class AskedRequest implements WebRequest {
               (name, value) -> {
                 String text = name.toString();
                 if (!text.startsWith(":") && !text.equals("host")) {
-                  headers.header(text, value);
+                  headers.header(AnyMethod.headerName(text), value);
                 }
               });
       known = headers.build();

@@ -109,6 +109,19 @@ final class ExplainResource extends JsonResource {
     String limit() {
       return transaction.name().name();
     }
+
+    private String shown(Quota quota) {
+      if (!state.decidedBy().knowsBucket() || !next.decidedBy().knowsBucket()) {
+        return "the tokens left are unknown";
+      }
+      return "%s of %s tokens left, %s"
+          .formatted(
+              state.remaining(),
+              quota.burst(),
+              next.allowed()
+                  ? "a request passes now"
+                  : "a request passes in " + time(next.retryInNanos()));
+    }
   }
 
   private ExplainedBucket explained(
@@ -159,16 +172,7 @@ final class ExplainResource extends JsonResource {
     if (quota == null) {
       lines.add("%s does not limit %s%s".formatted(bucket.limit(), id, place));
     } else {
-      lines.add(
-          "%s of %s: %s of %s tokens left, %s"
-              .formatted(
-                  bucket.limit(),
-                  id,
-                  bucket.state.remaining(),
-                  quota.burst(),
-                  bucket.next.allowed()
-                      ? "a request passes now"
-                      : "a request passes in " + time(bucket.next.retryInNanos())));
+      lines.add("%s of %s: %s".formatted(bucket.limit(), id, bucket.shown(quota)));
       lines.add(
           "limited by the %s%s: %s"
               .formatted(

@@ -6,6 +6,8 @@ import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.server.net.Http1Messages.LibraryAnswers;
 import io.netty.channel.ChannelHandlerContext;
+import io.netty.handler.codec.http.HttpHeaderNames;
+import io.netty.handler.codec.http.HttpHeaders;
 import io.netty.handler.codec.http2.Http2ConnectionDecoder;
 import io.netty.handler.codec.http2.Http2Exception;
 import io.netty.handler.codec.http2.Http2FrameListener;
@@ -19,13 +21,18 @@ import org.jspecify.annotations.Nullable;
  * Armeria supports nine methods, and refuses all other methods before it calls a service. But a
  * proxy can forward a client's method to this server, such as a WebDAV method. So this class
  * changes an unknown method to GET before Armeria sees the request, and stores the original method
- * in a header with a random name, which clients cannot guess.
+ * in a header with a random name, which clients cannot guess. The header
+ * Upgrade gets such a name too.
  */
 
-/** Allows any HTTP method on {@link AskedByProxies#PATH}; Armeria refuses unknown methods. */
+/**
+ * Allows any HTTP method and the header Upgrade on {@link AskedByProxies#PATH}; Armeria refuses
+ * unknown methods, and drops the header.
+ */
 public final class AnyMethod {
 
   private static final String HEADER = "x-method-" + UUID.randomUUID();
+  private static final String UPGRADE = "x-upgrade-" + UUID.randomUUID();
   private static final Pattern METHOD = Pattern.compile("[A-Za-z0-9!#$%&'*+.^_`|~-]{1,64}");
 
   private AnyMethod() {}
@@ -33,6 +40,20 @@ public final class AnyMethod {
   /** Returns the original method of a request, even if Armeria does not support the method. */
   public static String of(HttpRequest request) {
     return request.headers().get(HEADER, request.method().name());
+  }
+
+  /** Returns the original name of a header, even if this class has renamed the header. */
+  public static String headerName(String name) {
+    return name.equals(UPGRADE) ? HttpHeaderNames.UPGRADE.toString() : name;
+  }
+
+  /** Hides the header Upgrade; on {@link AskedByProxies#PATH}, renames it for the rules. */
+  static void hideUpgrade(io.netty.handler.codec.http.HttpRequest request) {
+    HttpHeaders headers = request.headers();
+    if (isAsked(request.uri())) {
+      headers.set(UPGRADE, headers.getAll(HttpHeaderNames.UPGRADE));
+    }
+    headers.remove(HttpHeaderNames.UPGRADE);
   }
 
   static void accept(io.netty.handler.codec.http.HttpRequest request) {

@@ -50,7 +50,7 @@ final class Http1Messages extends ChannelDuplexHandler {
           && !headers.contains(HttpHeaderNames.HOST)) {
         headers.set(HttpHeaderNames.HOST, RequestChecks.LOCALHOST);
       }
-      headers.remove(HttpHeaderNames.UPGRADE);
+      AnyMethod.hideUpgrade(request);
       LibraryAnswers.avoid(request);
       AnyMethod.accept(request);
       Connection.of(context.channel()).asked();

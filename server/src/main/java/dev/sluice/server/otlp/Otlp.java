@@ -30,6 +30,7 @@ import java.nio.channels.ClosedChannelException;
 import java.time.Clock;
 import java.time.Duration;
 import java.util.Collection;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeSet;
 import java.util.UUID;
@@ -148,9 +149,20 @@ public final class Otlp implements AutoCloseable {
   /** Sends the remaining metrics and spans, and stops sending. */
   @Override
   public void close() {
-    CompletableResultCode sent = metrics.shutdown();
-    traces.shutdown().join(LONGEST_CLOSE.toMillis(), TimeUnit.MILLISECONDS);
-    sent.join(LONGEST_CLOSE.toMillis(), TimeUnit.MILLISECONDS);
+    // The library's shutdown of the metrics itself waits for the receiver, for up to ten seconds.
+    Thread sending = new Thread(this::sendRest, "sluice-otlp-end");
+    sending.setDaemon(true);
+    sending.start();
+    try {
+      sending.join(LONGEST_CLOSE.toMillis());
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+    }
+  }
+
+  private void sendRest() {
+    CompletableResultCode.ofAll(List.of(traces.shutdown(), metrics.shutdown()))
+        .join(LONGEST_CLOSE.toMillis(), TimeUnit.MILLISECONDS);
   }
 
   /**

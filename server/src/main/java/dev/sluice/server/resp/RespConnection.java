@@ -411,8 +411,12 @@ final class RespConnection extends Client {
       return caller;
     }
 
-    /** Identifies the caller of a command, and requires a permission. */
-    void admit(Permission need, List<Noted> acts) {
+    /**
+     * Identifies the caller of a command, and requires a permission; if the audit log records an
+     * operation of the command, the role {@code admin}.
+     */
+    void admit(Permission command, List<Noted> acts) {
+      Permission need = acts.isEmpty() ? command : Permission.ADMIN;
       if (identity.isOpen()) {
         identity.admitStranger();
         caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);

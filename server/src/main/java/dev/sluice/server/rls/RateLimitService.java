@@ -283,7 +283,7 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
      *
      * @param charges the charges, at most one for each bucket; this method sets their outcomes
      * @param givenUp completes if the client no longer waits for the response; a charge that was
-     *     not yet sent to the store is then dropped
+     *     not yet sent to the store is then dropped, unless a rule is for work that is already done
      * @param whole receives the decision on all charges; not called if a charge only checks its
      *     bucket, or a cost exceeds its burst
      */
@@ -311,7 +311,9 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       boolean tells = spends && !probes;
       CompletionStage<Decision> decided =
           spends ? spend(asked, transactions) : async.check(transactions);
-      cancelWith(givenUp, decided.toCompletableFuture());
+      if (charges.stream().noneMatch(DescriptorCharge::isDueAnyway)) {
+        cancelWith(givenUp, decided.toCompletableFuture());
+      }
       return decided.thenCompose(
           decision -> {
             for (int i = 0; i < asked.size(); i++) {

@@ -198,6 +198,7 @@ public final class Service implements AutoCloseable {
     List<LimiterObserver> observers = new ArrayList<>(List.of(metrics.metrics()));
     if (topDenied != null) {
       observers.add(topDenied);
+      forgetIds(topDenied, denials, looks);
     }
     if (!denials.isOff()) {
       observers.add(denials);
@@ -271,6 +272,20 @@ public final class Service implements AutoCloseable {
               var unused = looks.scheduleWithFixedDelay(look, 0, 1, TimeUnit.SECONDS);
             });
     return new Service(started, doors, store, generations, access.audit(), traffic);
+  }
+
+  private static void forgetIds(
+      TopDenied topDenied, Denials denials, ScheduledExecutorService looks) {
+    Runnable forget =
+        Periodic.task(
+            LoggerFactory.getLogger(Denials.class),
+            "forgetting denied ids",
+            () -> {
+              topDenied.forget();
+              denials.forget();
+            });
+    long seconds = TopDenied.FORGET_EVERY.toSeconds();
+    var unused = looks.scheduleAtFixedRate(forget, seconds, seconds, TimeUnit.SECONDS);
   }
 
   /**

@@ -46,10 +46,6 @@ final class TableOverrides {
     return table != null;
   }
 
-  CurrentLimits limits() {
-    return limits;
-  }
-
   RuntimeLimits runtime(@Nullable Path file, BucketStore store) {
     RuntimeLimits over =
         table != null

@@ -8,6 +8,7 @@ import dev.sluice.Transaction;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayDeque;
 import java.util.Deque;
@@ -18,6 +19,7 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 import java.util.function.BiConsumer;
 import java.util.function.Supplier;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -87,6 +89,19 @@ public final class Denials implements LimiterObserver {
   public void forEachLast(BiConsumer<String, String> each) {
     if (last != null) {
       last.forEach(each);
+    }
+  }
+
+  /**
+   * Drops all ids and denials that are ten minutes old, or will be before the next call. Must be
+   * called once per {@link TopDenied#FORGET_EVERY}.
+   */
+  public void forget() {
+    if (charged != null) {
+      charged.forget();
+    }
+    if (last != null) {
+      last.forget(Instant.now().plus(TopDenied.FORGET_EVERY));
     }
   }
 
@@ -179,6 +194,13 @@ public final class Denials implements LimiterObserver {
         }
       }
       json.put("decidedBy", decidedBy).put("penalty", penalized ? true : null);
+    }
+
+    /** Returns the length of all texts. */
+    private int characters() {
+      return Stream.of(asked.method(), asked.path(), asked.rule(), id)
+          .mapToInt(text -> text == null ? 0 : text.length())
+          .sum();
     }
 
     static Denial of(Decision part, Transaction transaction, DeniedRequest asked) {
@@ -295,17 +317,26 @@ public final class Denials implements LimiterObserver {
     }
   }
 
-  /** The last denials of each id; evicts the id whose last denial is oldest. Thread-safe. */
+  /**
+   * The last denials of each id, in at most 8 MB; evicts the id whose last denial is oldest.
+   * Thread-safe.
+   */
   static final class LastDenials {
 
     static final int MOST_OF_ONE = 10;
     static final int MOST = 10_000;
+    static final int MOST_CHARACTERS = 2_000_000;
+
+    private static final Duration KEPT = TopDenied.WINDOW.multipliedBy(2);
 
     @GuardedBy("this")
     private final Map<DeniedBucket, Deque<Denial>> byBucket = new LinkedHashMap<>(16, 0.75f, true);
 
     @GuardedBy("this")
     private int size;
+
+    @GuardedBy("this")
+    private int characters;
 
     private record DeniedBucket(String limit, String id) {}
 
@@ -314,14 +345,37 @@ public final class Denials implements LimiterObserver {
           byBucket.computeIfAbsent(new DeniedBucket(limit, id), bucket -> new ArrayDeque<>(1));
       denials.addFirst(denial);
       size++;
+      characters += denial.characters();
       if (denials.size() > MOST_OF_ONE) {
-        denials.removeLast();
-        size--;
+        removeLast(denials);
       }
       Iterator<Deque<Denial>> oldest = byBucket.values().iterator();
-      while (size > MOST) {
-        size -= oldest.next().size();
+      while (size > MOST || characters > MOST_CHARACTERS) {
+        Deque<Denial> dropped = oldest.next();
+        while (!dropped.isEmpty()) {
+          removeLast(dropped);
+        }
         oldest.remove();
+      }
+    }
+
+    @GuardedBy("this")
+    private void removeLast(Deque<Denial> denials) {
+      size--;
+      characters -= denials.removeLast().characters();
+    }
+
+    /** Drops the denials that are ten minutes old at a time. */
+    synchronized void forget(Instant when) {
+      Instant oldest = when.minus(KEPT);
+      for (Iterator<Deque<Denial>> each = byBucket.values().iterator(); each.hasNext(); ) {
+        Deque<Denial> denials = each.next();
+        while (!denials.isEmpty() && denials.getLast().at().isBefore(oldest)) {
+          removeLast(denials);
+        }
+        if (denials.isEmpty()) {
+          each.remove();
+        }
       }
     }
 

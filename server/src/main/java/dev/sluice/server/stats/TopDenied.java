@@ -23,14 +23,17 @@ import org.jspecify.annotations.Nullable;
  * server counts denials by id only if its operator enables this count.
  *
  * <p>Memory is bounded: at most {@link #MOST_LIMITS} limits, two windows for each limit, and {@link
- * #COUNTERS} ids in each window. All ids together take at most 3 MB if an id has 40 characters, and
- * 18 MB if an id has 1024 characters, the longest length. Denials in shadow mode are not counted.
+ * #COUNTERS} ids in each window. All ids together take at most 4 MB if an id has 40 characters, and
+ * 36 MB if an id has 1024 characters, the longest length. Denials in shadow mode are not counted.
  * Thread-safe; {@code count} locks the limit's counters.
  */
 public final class TopDenied implements LimiterObserver {
 
   /** The length of a counting window. */
   public static final Duration WINDOW = Duration.ofMinutes(5);
+
+  /** How often {@link #forget} must be called. */
+  public static final Duration FORGET_EVERY = Duration.ofSeconds(10);
 
   /** The most ids that {@link #top} returns for one limit. */
   public static final int SHOWN = 20;
@@ -84,6 +87,12 @@ public final class TopDenied implements LimiterObserver {
         : byLimit.get(limit);
   }
 
+  /** Drops the ids that are older than two windows, or will be before the next call. */
+  public void forget() {
+    long nextNanos = nanoTime.getAsLong() + FORGET_EVERY.toNanos();
+    byLimit.values().forEach(windows -> windows.forget(nextNanos));
+  }
+
   /** Returns the most denied ids of each limit that denies, the most denied id first. */
   public Map<String, List<Denied>> top() {
     Map<String, List<Denied>> top = new TreeMap<>();
@@ -95,6 +104,11 @@ public final class TopDenied implements LimiterObserver {
           }
         });
     return top;
+  }
+
+  /** Returns how many ids are in memory, counted once per window. */
+  int kept() {
+    return byLimit.values().stream().mapToInt(Windows::kept).sum();
   }
 
   /** The number of denials of an id, as a range. */
@@ -121,6 +135,10 @@ public final class TopDenied implements LimiterObserver {
       current.add(id, more);
     }
 
+    synchronized void forget(long nextNanos) {
+      turn(nextNanos);
+    }
+
     @GuardedBy("this")
     private void turn(long nowNanos) {
       long windows = (nowNanos - startNanos) / WINDOW.toNanos();
@@ -129,6 +147,10 @@ public final class TopDenied implements LimiterObserver {
         current = new SpaceSaving(COUNTERS);
         startNanos += windows * WINDOW.toNanos();
       }
+    }
+
+    synchronized int kept() {
+      return current.counters.size() + (last == null ? 0 : last.counters.size());
     }
 
     synchronized List<Denied> top(long nowNanos) {

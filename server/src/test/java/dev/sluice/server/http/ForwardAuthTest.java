@@ -85,6 +85,7 @@ final class ForwardAuthTest {
             - {limit: ApiCallsPerKey, id: "{header:X-Api-Key}", shadow: true}
         - {path: /office, clients: 10.0.0.0/8, unlimited: true}
         - {path: /dav/**, methods: PROPFIND, deny: true}
+        - {path: /socket, headers: {Upgrade: websocket}, deny: true}
       """;
   private static final HttpClient CLIENT =
       HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
@@ -259,6 +260,19 @@ final class ForwardAuthTest {
       client.send(RawClient.http2(SluiceServer.MAX_BODY));
       client.send(RawClient.http2Post(1, path, "http://localhost", "expect", "100-continue"));
       assertThat(RawClient.statusOf(client.frame(RawClient.HEADERS))).isEqualTo(200);
+    }
+  }
+
+  /** HAProxy can pass it on as the client sent it; a server ignores it where it asks itself. */
+  @ParameterizedTest
+  @CsvSource({"'Upgrade: websocket\n', 429", "'Upgrade: h2c\n', 200", "'', 200"})
+  void upgradeOfTheClient_isTheOneThatRulesSee(String upgrade, int status) throws IOException {
+    startWithRules();
+    String request =
+        "GET /v1/forward-auth/socket HTTP/1.1\nHost: localhost\nX-Forwarded-For: 192.0.2.7\nConnection: Upgrade\n%s\n";
+    try (RawClient proxy = RawClient.connect(server.address())) {
+      proxy.send(request.formatted(upgrade).replace("\n", "\r\n"));
+      assertThat(proxy.answer()).startsWith("HTTP/1.1 " + status);
     }
   }
 

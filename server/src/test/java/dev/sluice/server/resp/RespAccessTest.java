@@ -217,6 +217,27 @@ class RespAccessTest {
   }
 
   @Test
+  void mistakesInActsWithoutTheRole_areNotedTenTimesAMinute() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");
+      for (int i = 0; i < 10; i++) {
+        assertThat(text(client.call("SLUICE.BATCH", "RESET", "ApiCallsPerKey", "k", "1")))
+            .contains("NOPERM");
+        assertThat(text(client.call("SLUICE.BATCH", "REFUND", "ApiCallsPerKey", "k", "x", "-")))
+            .contains("NOPERM");
+        assertThat(text(client.call("SLUICE.BATCH", "RESET"))).contains("NOPERM");
+      }
+      assertThat(client.call("AUTH", ADMIN)).isEqualTo("OK");
+      assertThat(client.call("SLUICE.RESET", "ApiCallsPerKey", "k")).isEqualTo("OK");
+    }
+    await()
+        .untilAsserted(
+            () -> assertThat(noted.toString(StandardCharsets.UTF_8)).contains("\"who\":\"ops\""));
+    assertThat(noted.toString(StandardCharsets.UTF_8).lines().filter(l -> l.contains("refused")))
+        .hasSizeBetween(10, 12);
+  }
+
+  @Test
   void tokenThatIsTakenOutOfTheFile_stopsOnAnOpenConnection() throws IOException {
     try (RespClient client = new RespClient(server.address())) {
       assertThat(client.call("AUTH", DECIDE)).isEqualTo("OK");

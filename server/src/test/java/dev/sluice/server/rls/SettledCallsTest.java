@@ -14,6 +14,12 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.Caller;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
@@ -79,6 +85,7 @@ final class SettledCallsTest {
         - {entries: [look], limit: Tokens, id: "{look}"}
         - {entries: [look_tried], limits: [{limit: Tokens, id: "{look_tried}", shadow: true}]}
         - {entries: [call], limit: Calls, id: "{call}"}
+        - {entries: [late, user], limits: [{limit: Tokens, id: "{user}", excess: debt}]}
       """;
 
   @RegisterExtension private final FreshSeed seed = new FreshSeed();
@@ -89,9 +96,10 @@ final class SettledCallsTest {
   private CurrentLimits limits;
   private TestRlsServer server;
 
-  /** Can be away, or lose its answers. */
+  /** Can be away, lose its answers, or be slow. */
   private static final class Flaky implements BucketStore {
     private final BucketStore real;
+    private volatile CompletableFuture<Void> gate = CompletableFuture.completedFuture(null);
     private volatile boolean isAway;
     private volatile boolean losesAnswers;
 
@@ -113,11 +121,27 @@ final class SettledCallsTest {
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
+      if (!gate.isDone()) {
+        return later(charges);
+      }
       try {
         return CompletableFuture.completedFuture(charge(charges));
       } catch (StoreException e) {
         return CompletableFuture.failedFuture(e);
       }
+    }
+
+    /** Drops what is cancelled before it can be sent. */
+    private CompletionStage<List<Reading>> later(List<Charge> charges) {
+      CompletableFuture<List<Reading>> answer = new CompletableFuture<>();
+      var unused =
+          gate.thenRun(
+              () -> {
+                if (!answer.isCancelled()) {
+                  answer.complete(charge(charges));
+                }
+              });
+      return answer;
     }
 
     @Override
@@ -188,6 +212,45 @@ final class SettledCallsTest {
   private double ended(String charged) {
     var counter = server.meters.find("sluice.rls.settlements").tag("charged", charged).counter();
     return counter == null ? 0 : counter.count();
+  }
+
+  /** Envoy waits for 20 ms by default, also for the answer to a report of what is used up. */
+  @ParameterizedTest
+  @CsvSource({
+    "late, 300, 0, 700",
+    "late, 1500, 60, 500",
+    "used, 300, 0, 700",
+    "used, 1500, 60, 500"
+  })
+  void reportThatNobodyWaitsFor_isChargedInFull(String kind, long cost, long minutes, long left)
+      throws IOException {
+    start();
+    RateLimitRequests requests =
+        new RateLimitRequests(
+            Limiter.builder(limits, store).time(time).build(),
+            Settings.of(OverridePolicy.ALLOW),
+            new RlsMeters(server.meters),
+            AuditLog.none(),
+            Denials.none(),
+            new OpenCalls(server.meters));
+    CompletableFuture<Void> gate = new CompletableFuture<>();
+    CompletableFuture<Void> givenUp = new CompletableFuture<>();
+    store.gate = gate;
+    RateLimitDescriptor.Builder report =
+        kind.equals("late") ? descriptor("late", "1", "user", "ann") : ends("r1", "user", "ann");
+    byte[] asked = TestRlsServer.request(with(cost, report)).build().toByteArray();
+
+    var unused =
+        requests.decide(
+            dev.sluice.envoy.RateLimitRequest.parseFrom(asked),
+            Caller.anybody("192.0.2.7"),
+            "grpc",
+            givenUp);
+    givenUp.complete(null);
+    gate.complete(null);
+
+    time.advance(Duration.ofMinutes(minutes));
+    assertThat(left()).isEqualTo(left);
   }
 
   @ParameterizedTest

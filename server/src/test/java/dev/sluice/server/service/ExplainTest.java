@@ -3,10 +3,12 @@ package dev.sluice.server.service;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.FailureRule;
 import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig.Control;
 import dev.sluice.server.service.ServerConfig.Sources;
+import dev.sluice.server.service.ServerConfig.Storage;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import java.io.IOException;
 import java.net.URI;
@@ -17,9 +19,12 @@ import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** What {@code POST /v1/explain} answers, and to whom. */
 class ExplainTest {
@@ -39,6 +44,10 @@ class ExplainTest {
   }
 
   private void start(boolean topDenied) throws IOException {
+    start(topDenied, Configs.inMemory());
+  }
+
+  private void start(boolean topDenied, Storage storage) throws IOException {
     Path limits =
         Files.writeString(
             limits(),
@@ -76,7 +85,7 @@ class ExplainTest {
             new ServerConfig(
                 Configs.onPort(0),
                 Sources.of(new ServerConfig.Files(limits, null, null, null)),
-                Configs.inMemory(),
+                storage,
                 new Control(tokens, null, null, null),
                 new Telemetry(topDenied, null)));
   }
@@ -125,6 +134,19 @@ class ExplainTest {
     }
     assertThat(explain(OPS, "{\"limit\":\"PerId\",\"id\":\"fresh\"}"))
         .contains("1 of 1 tokens left, a request passes now", "no denial is kept");
+  }
+
+  /** Neither rule knows a bucket: 0 tokens and a second would be invented. */
+  @ParameterizedTest
+  @ValueSource(strings = {"allow", "deny"})
+  void failureRuleThatKnowsNoBucket_tellsNoTokensAndNoWait(String rule) throws Exception {
+    Storage away = Storage.in(StoreAccess.of("redis://127.0.0.1:1?timeout=50ms"));
+    FailureRule onFailure = rule.equals("allow") ? FailureRule.allow() : FailureRule.deny();
+    start(false, new Storage(away.store(), null, away.tokenKey(), onFailure, Map.of(), true));
+    assertThat(explain(OPS, BUCKET))
+        .contains("PerId of ann: the tokens left are unknown", "limited by the default")
+        .contains("the store does not answer; the failure rule %s decides".formatted(rule))
+        .doesNotContain("tokens left,", "passes", "\"remaining\"");
   }
 
   @Test

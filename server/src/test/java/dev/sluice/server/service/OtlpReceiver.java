@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.CountDownLatch;
 
 /** A receiver of OTLP over HTTP, which reads messages with the classes of their authors. */
 final class OtlpReceiver implements AutoCloseable {
@@ -25,6 +26,7 @@ final class OtlpReceiver implements AutoCloseable {
   final List<ExportTraceServiceRequest> traces = new CopyOnWriteArrayList<>();
   final Map<String, String> headers = new ConcurrentHashMap<>();
   volatile int status = 200;
+  volatile CountDownLatch hangs = new CountDownLatch(0);
   private final HttpServer server;
 
   OtlpReceiver() throws IOException {
@@ -45,6 +47,7 @@ final class OtlpReceiver implements AutoCloseable {
 
   private void taken(HttpExchange exchange, Taken by) throws IOException {
     try {
+      hangs.await();
       byte[] body = exchange.getRequestBody().readAllBytes();
       exchange
           .getRequestHeaders()
@@ -53,6 +56,8 @@ final class OtlpReceiver implements AutoCloseable {
         by.take(body);
       }
       exchange.sendResponseHeaders(status, -1);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
     } finally {
       exchange.close();
     }
@@ -83,6 +88,7 @@ final class OtlpReceiver implements AutoCloseable {
 
   @Override
   public void close() {
+    hangs.countDown();
     server.stop(0);
   }
 }

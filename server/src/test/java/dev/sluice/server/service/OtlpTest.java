@@ -10,12 +10,15 @@ import com.linecorp.armeria.client.grpc.GrpcClients;
 import dev.sluice.server.Aside;
 import dev.sluice.server.http.LogLines;
 import dev.sluice.server.net.HostPort;
+import dev.sluice.server.otlp.Otlp;
 import dev.sluice.server.otlp.Otlp.OtlpSettings;
 import dev.sluice.server.service.ServerConfig.Telemetry;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.Entry;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitServiceBlockingStub;
+import io.micrometer.prometheusmetrics.PrometheusConfig;
+import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import io.opentelemetry.proto.common.v1.KeyValue;
 import io.opentelemetry.proto.metrics.v1.HistogramDataPoint;
 import io.opentelemetry.proto.metrics.v1.Metric;
@@ -35,6 +38,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Objects;
+import java.util.concurrent.CountDownLatch;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -275,6 +279,22 @@ class OtlpTest {
               assertThat(receiver.spans()).hasSize(2);
               assertThat(receiver.metric("sluice_build_info")).isPresent();
             });
+  }
+
+  /** The library alone would wait until the last message has failed, after five seconds. */
+  @Test
+  void end_doesNotWaitForTheTimeoutOfAReceiverThatHangs() {
+    PrometheusMeterRegistry meters = new PrometheusMeterRegistry(PrometheusConfig.DEFAULT);
+    OtlpSettings seldom =
+        new OtlpSettings(receiver.uri(), Duration.ofHours(1), 1, Map.of(), Map.of());
+    receiver.hangs = new CountDownLatch(1);
+    Otlp otlp = Otlp.start(seldom, "1", meters);
+
+    meters.counter("any").increment();
+    long start = System.nanoTime();
+    otlp.close();
+
+    assertThat(Duration.ofNanos(System.nanoTime() - start)).isLessThan(Duration.ofSeconds(5));
   }
 
   @Test

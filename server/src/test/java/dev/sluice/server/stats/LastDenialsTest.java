@@ -7,6 +7,8 @@ import dev.sluice.server.stats.Denials.Denial;
 import dev.sluice.server.stats.Denials.DeniedRequest;
 import dev.sluice.server.stats.Denials.LastDenials;
 import java.time.Instant;
+import java.util.Set;
+import java.util.TreeSet;
 import org.junit.jupiter.api.Test;
 
 /** How many denials are kept, and which are forgotten. */
@@ -15,10 +17,46 @@ class LastDenialsTest {
   private final LastDenials last = new LastDenials();
 
   private void add(String id, long cost) {
+    add(id, cost, Instant.EPOCH);
+  }
+
+  private void add(String id, long cost, Instant at) {
     last.add(
         "Calls",
         id,
-        new Denial(Instant.EPOCH, DeniedRequest.at("http"), "Calls", id, cost, 1, "store", false));
+        new Denial(at, DeniedRequest.at("http"), "Calls", id, cost, 1, "store", false));
+  }
+
+  private Set<String> kept() {
+    Set<String> ids = new TreeSet<>();
+    last.forEach((limit, id) -> ids.add(id));
+    return ids;
+  }
+
+  /** Ids are often personal data: docs/web-page.md promises it. */
+  @Test
+  void denialsOfTenMinutesAgo_areForgotten() {
+    add("ann", 1);
+    add("bob", 1);
+    add("ann", 2, Instant.EPOCH.plusSeconds(300));
+    last.forget(Instant.EPOCH.plusSeconds(600));
+    assertThat(kept()).containsExactly("ann", "bob");
+    last.forget(Instant.EPOCH.plusSeconds(601));
+    assertThat(kept()).containsExactly("ann");
+    assertThat(last.of("Calls", "ann")).extracting(Denial::cost).containsExactly(2L);
+    last.forget(Instant.EPOCH.plusSeconds(901));
+    assertThat(kept()).isEmpty();
+  }
+
+  @Test
+  void longIds_areFewer() {
+    for (int round = 0; round < 2; round++) {
+      for (int i = 0; i < LastDenials.MOST; i++) {
+        add("x".repeat(995) + (10_000 + i), 1);
+      }
+      assertThat(kept()).hasSize(LastDenials.MOST_CHARACTERS / 1000);
+      last.forget(Instant.EPOCH.plusSeconds(601));
+    }
   }
 
   @Test

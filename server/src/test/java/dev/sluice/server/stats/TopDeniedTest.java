@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.stats;
 
+import static dev.sluice.server.stats.TopDenied.FORGET_EVERY;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
@@ -65,6 +66,21 @@ final class TopDeniedTest {
 
     pass(TopDenied.WINDOW);
     assertThat(denied.top()).isEmpty();
+  }
+
+  /** Nobody has to ask: ids are often personal data, and docs/web-page.md promises it. */
+  @Test
+  void idsOfTenMinutesAgo_areForgotten() {
+    denied.count("Logins", "a", 1);
+    Duration twoWindows = TopDenied.WINDOW.multipliedBy(2);
+    for (Duration t = Duration.ZERO; t.compareTo(twoWindows) < 0; t = t.plus(FORGET_EVERY)) {
+      denied.forget();
+      assertThat(denied.kept()).isEqualTo(t.plus(FORGET_EVERY).equals(twoWindows) ? 0 : 1);
+      assertThat(denied.top()).as("and what is kept is shown").hasSize(denied.kept());
+      pass(FORGET_EVERY);
+    }
+    denied.count("Logins", "b", 1);
+    assertThat(denied.top().get("Logins")).containsExactly(new Denied("b", 1, 1));
   }
 
   @Test

@@ -66,10 +66,24 @@ final class Http2Client implements AbortingClient {
     return send("POST", path, false);
   }
 
+  /**
+   * Sends a GET request for a path below the application's prefix.
+   *
+   * @param authority the host in the pseudo-header ":authority"
+   */
+  Exchange get(String path, String authority, HttpFields headers) throws Exception {
+    return send("GET", path, authority, headers, true);
+  }
+
   private Exchange send(String method, String path, boolean whole) throws Exception {
-    HttpURI uri = HttpURI.from("http://127.0.0.1:" + site.port() + site.prefix() + path);
-    MetaData.Request request =
-        new MetaData.Request(method, uri, HttpVersion.HTTP_2, HttpFields.EMPTY);
+    return send(method, path, "127.0.0.1:" + site.port(), HttpFields.EMPTY, whole);
+  }
+
+  private Exchange send(
+      String method, String path, String authority, HttpFields headers, boolean whole)
+      throws Exception {
+    HttpURI uri = HttpURI.from("http://" + authority + site.prefix() + path);
+    MetaData.Request request = new MetaData.Request(method, uri, HttpVersion.HTTP_2, headers);
     Response response = new Response();
     Stream stream =
         session

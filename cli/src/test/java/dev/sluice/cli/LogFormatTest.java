@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.cli.log;
+package dev.sluice.cli;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
-import dev.sluice.cli.log.LogProvider.LineLogger;
-import dev.sluice.cli.log.LogProvider.LogFormat;
+import dev.sluice.cli.LogProvider.LineLogger;
+import dev.sluice.cli.LogProvider.LogFormat;
 import java.io.IOException;
 import java.time.Instant;
 import org.jspecify.annotations.Nullable;

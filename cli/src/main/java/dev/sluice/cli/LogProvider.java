@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.cli.log;
+package dev.sluice.cli;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonGenerator;
@@ -169,7 +169,7 @@ public final class LogProvider implements SLF4JServiceProvider {
   }
 
   /** The format of log lines. Thread-safe. */
-  public enum LogFormat {
+  enum LogFormat {
 
     /**
      * {@code 2026-11-20T23:18:35.117Z INFO ReloadLog - limits loaded}, then a stack trace if any.
@@ -227,7 +227,7 @@ public final class LogProvider implements SLF4JServiceProvider {
     private static volatile LogFormat current = TEXT;
 
     /** Sets the format of all later lines; the default is {@link #TEXT}. */
-    public static void use(LogFormat format) {
+    static void use(LogFormat format) {
       current = format;
     }
 
