@@ -11,6 +11,7 @@ import java.util.List;
 import java.util.regex.MatchResult;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -45,6 +46,14 @@ final class RulesDocTest {
               .replaceAll("(limits|rules)\\.yml", folder + "/$1.yml")
               .split(" ");
       assertThat(Cli.run(words).out().replace(folder + "/", "")).isEqualTo(lines[1]);
+      // An application that reads a number takes all of these for the account 7.
+      for (String account : List.of("07", "007", "%37")) {
+        String[] spelled =
+            Stream.of(words)
+                .map(word -> word.replace("/orders/7/", "/orders/" + account + "/"))
+                .toArray(String[]::new);
+        assertThat(Cli.run(spelled).out()).as(account).contains("\n  OrdersPerAccount 7 (bucket");
+      }
     }
   }
 

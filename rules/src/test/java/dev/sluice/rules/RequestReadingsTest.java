@@ -69,6 +69,35 @@ class RequestReadingsTest {
   }
 
   @Test
+  void headerThatAProxyHasJoined_isMatchedByItsFirstLineToo() {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-Plan: free}, limit: Free, id: "{header:X-Api-Key}"}
+          - {path: /**, headers: {X-Plan: "*"}, limit: PerKey, id: "{header:X-Api-Key}"}
+        """;
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/").header("X-Plan", "free, x").header("X-Api-Key", "k");
+    assertThat(charged(book, request)).containsExactly("k", "k");
+    request = WebRequest.builder("GET", "/").header("X-Plan", "x, free").header("X-Api-Key", "k,r");
+    assertThat(charged(book, request)).containsExactly("k,r", "k");
+  }
+
+  @Test
+  void headersWithCommas_haveAtMostSixteenReadings() {
+    String book =
+        """
+        rules:
+          - {path: /**, headers: {X-A: "1", X-B: "1", X-C: "1", X-D: "1", X-E: "1"}, limit: PerIp, id: "{ip}"}
+        """;
+    PlainRequest.Builder request = WebRequest.builder("GET", "/");
+    List.of("X-A", "X-B", "X-C", "X-D").forEach(header -> request.header(header, "1, 2"));
+    assertThat(charged(book, request)).isEmpty();
+    request.header("X-E", "1, 2");
+    assertThatThrownBy(() -> charged(book, request)).isInstanceOf(UnusableRequestException.class);
+  }
+
+  @Test
   void methodThatARequestAsksFor_isChargedTooUnlessTheRuleSaysOtherwise() {
     String book =
         """

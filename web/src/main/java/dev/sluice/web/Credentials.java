@@ -16,6 +16,20 @@ final class Credentials {
       Pattern.compile("([^%1$s]+)[%1$s]+(.*)".formatted(BLANK), Pattern.DOTALL);
   private static final Pattern NOT_BASE64 = Pattern.compile("[^A-Za-z0-9+/=]");
 
+  /** What is not printable ASCII at both ends, such as a no-break space, also as UTF-8 bytes. */
+  private static final Pattern NOT_ASCII_ENDS =
+      Pattern.compile("^[^\\x21-\\x7e]++|(?<=[\\x21-\\x7e])[^\\x21-\\x7e]++$");
+
+  /** The token that Rails reads from {@code Token token="t1", n="x"} or {@code Bearer "t1"}. */
+  private static final Pattern TOKEN =
+      Pattern.compile("^[,;\\s]*+(?:token=)?+\"?+([^,;\t]*+).*", Pattern.DOTALL);
+
+  private static final Pattern TOKEN_NAME = Pattern.compile("^(Token|Bearer) (?:token=)?+\"?+");
+  private static final Pattern SEPARATOR = Pattern.compile("[,;\t]");
+
+  /** A JSON Web Token; its header, a JSON object, begins with "ey" in Base64. */
+  private static final Pattern JWT = Pattern.compile("(ey[^.]*\\..*\\.)([^.]*)", Pattern.DOTALL);
+
   private Credentials() {}
 
   static boolean areIn(String header) {
@@ -25,17 +39,59 @@ final class Credentials {
 
   /**
    * Returns a header in normalized form: the scheme with one capital letter, as in {@code Bearer},
-   * one space, and the credentials. The credentials of {@code Basic} are decoded and encoded again,
-   * since most applications decode them leniently.
+   * one space, and the credentials. Base64 that most applications decode leniently is decoded and
+   * encoded again: the credentials of {@code Basic}, and the signature of a JSON Web Token. The
+   * rest of such a token is signed as it is written.
    */
   static String canonical(String value) {
-    String text = value.strip();
+    String text = trimmed(value);
     Matcher form = FORM.matcher(text);
     if (!form.matches()) {
       return scheme(text);
     }
     String scheme = scheme(form.group(1));
-    return scheme + ' ' + (scheme.equals("Basic") ? basic(form.group(2)) : form.group(2));
+    String credentials = trimmed(form.group(2));
+    return switch (scheme) {
+      case "Basic" ->
+          "Basic " + Base64.getEncoder().encodeToString(decoded(unseparated(credentials)));
+      case "Bearer" -> "Bearer " + token(unseparated(credentials));
+      case "Token" -> "Token " + token(credentials);
+      default -> scheme + ' ' + resigned(credentials);
+    };
+  }
+
+  private static String trimmed(String text) {
+    return NOT_ASCII_ENDS.matcher(text).replaceAll("");
+  }
+
+  private static String unseparated(String credentials) {
+    if (SEPARATOR.matcher(credentials).find()) {
+      throw new UnusableRequestException("the credentials contain a comma, a semicolon or a tab");
+    }
+    return credentials;
+  }
+
+  private static String token(String credentials) {
+    return resigned(withoutQuote(trimmed(TOKEN.matcher(credentials).replaceFirst("$1"))));
+  }
+
+  private static String withoutQuote(String text) {
+    return text.endsWith("\"") ? text.substring(0, text.length() - 1) : text;
+  }
+
+  private static String resigned(String token) {
+    Matcher jwt = JWT.matcher(token);
+    return jwt.matches()
+        ? jwt.group(1)
+            + Base64.getUrlEncoder().withoutPadding().encodeToString(decoded(jwt.group(2)))
+        : token;
+  }
+
+  /** Returns a text that is compared with {@linkplain #canonical headers} or their beginnings. */
+  static String comparable(String text) {
+    String scheme = scheme(text);
+    Matcher name = TOKEN_NAME.matcher(scheme);
+    return name.find() ? withoutQuote(name.replaceFirst("$1 ")) : scheme;
   }
 
   /** Returns a text with the scheme at its beginning in normalized case, and the rest unchanged. */
@@ -48,7 +104,7 @@ final class Credentials {
             + text.substring(end);
   }
 
-  private static String basic(String credentials) {
+  private static byte[] decoded(String credentials) {
     String base64 =
         NOT_BASE64.matcher(credentials.replace('-', '+').replace('_', '/')).replaceAll("");
     int end = base64.indexOf('=') < 0 ? base64.length() : base64.indexOf('=');
@@ -57,6 +113,6 @@ final class Credentials {
     }
     // A single Base64 character at the end encodes less than one byte.
     String whole = base64.substring(0, end % 4 == 1 ? end - 1 : end);
-    return Base64.getEncoder().encodeToString(Base64.getDecoder().decode(whole));
+    return Base64.getDecoder().decode(whole);
   }
 }

@@ -30,8 +30,12 @@ final class QueryString {
     List<String> values = new ArrayList<>();
     for (String pair : query == null ? new String[0] : query.split(separators, -1)) {
       int equals = pair.indexOf('=');
-      String key = decoding.apply(equals < 0 ? pair : pair.substring(0, equals));
-      if (key != null && name.test(key)) {
+      String sent = equals < 0 ? pair : pair.substring(0, equals);
+      String key = decoding.apply(sent);
+      if (key == null) {
+        key = Escapes.lenient(sent, true); // as PHP, which cuts "user%00%" at the zero byte
+      }
+      if (name.test(key)) {
         String value = equals < 0 ? "" : decoding.apply(pair.substring(equals + 1));
         if (value == null) {
           throw new UnusableRequestException(

@@ -29,7 +29,9 @@ import org.jspecify.annotations.Nullable;
  *  - the path (see WebPath);
  *  - the method, which a header or the query can override;
  *  - a cookie, a parameter or a header: applications differ in decoding escapes, in separating
- *    parameters at ";", and in comparing names without case or with "_" for other characters.
+ *    parameters at ";", and in comparing names without case or with "_" for other characters;
+ *  - a header with a comma: nginx and Envoy join the lines of a repeated header for Sluice, but not
+ *    for the application, which may read the first line.
  *
  * The path and the method decide which rules match the request, so each pair of a path and a method
  * is one reading. If a rule book matches headers, headers with similar names make further readings.
@@ -70,6 +72,19 @@ public final class RequestFacts {
 
   /** Express parses what follows "j:" as JSON; a JSON text or number has endless spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
+
+  /**
+   * Several lines of a header that a proxy has joined at commas. Many applications read only the
+   * first line. Other texts with a comma, such as {@code CN=a,O=b} or a user agent, do not match.
+   */
+  private static final Pattern JOINED =
+      Pattern.compile("([^\\s,=\"(){}\\[\\]<>]++=*+)\\s*+,.*", Pattern.DOTALL);
+
+  /** Headers with a list of values, which applications read as a whole. */
+  private static final Pattern LIST =
+      Pattern.compile(
+          "(?:Accept|If|Sec|X-Forwarded)-.*|Accept|Cache-Control|Connection|Forwarded|Prefer|TE|Via",
+          Pattern.CASE_INSENSITIVE);
 
   /** How applications decode a cookie. Tomcat 11 keeps a cookie's quotes; most servers do not. */
   private static final List<UnaryOperator<String>> OF_COOKIE =
@@ -188,13 +203,43 @@ public final class RequestFacts {
    * Returns each interpretation of the request for rules that match headers. If the request has a
    * header with a similar name, such as {@code X_Api_Key} for {@code X-Api-Key}, each of the {@link
    * #readings()} is repeated with the headers of similar names in place of the headers themselves;
-   * if the request has both headers, once with each of them.
+   * if the request has both headers, once with each of them. If a header can be several lines that
+   * a proxy has joined, the readings are also repeated with the first line.
    *
    * @param headers the names of the headers that the rules match
    * @return at least one interpretation of the request, nearly always exactly one
    * @throws UnusableRequestException see {@link #readings()}
    */
   public List<RequestFacts> readings(Collection<String> headers) {
+    List<RequestFacts> swapped = swappedReadings(headers);
+    List<RequestFacts> all = new ArrayList<>(swapped);
+    for (String header : headers) {
+      for (RequestFacts one : List.copyOf(all)) {
+        List<String> lines = one.headers(header);
+        List<String> first = firstLines(header, lines);
+        if (!first.equals(lines)) {
+          Map<String, List<String>> choice = new HashMap<>(one.chosen);
+          choice.put(part(header), first);
+          all.add(new RequestFacts(one, one.paths, one.override, one.exactHeaders, 1, choice));
+        }
+      }
+      if (all.size() > MOST_READINGS) {
+        throw new UnusableRequestException(
+            "the request has too many interpretations, since some of its headers have commas");
+      }
+    }
+    if (all.size() == swapped.size()) {
+      return swapped; // as for nearly all requests
+    }
+    return all.stream()
+        .map(
+            one ->
+                new RequestFacts(
+                    one, one.paths, one.override, one.exactHeaders, all.size(), one.chosen))
+        .toList();
+  }
+
+  private List<RequestFacts> swappedReadings(Collection<String> headers) {
     List<RequestFacts> each = readings();
     List<String> swapped = headers.stream().filter(header -> !similar(header).isEmpty()).toList();
     if (swapped.isEmpty()) {
@@ -496,20 +541,36 @@ public final class RequestFacts {
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
     List<String> similar = similar(name);
-    if (similar.isEmpty()) {
+    if (similar.isEmpty() && exact.stream().noneMatch(value -> value.indexOf(',') >= 0)) {
       return normalized(name, exact); // as for nearly all requests
     }
-    String part = "header " + name.toLowerCase(Locale.ROOT);
+    String part = part(name);
     List<String> values = chosen.get(part);
     if (values != null) {
       return values;
     }
     boolean swaps = exactHeaders != null && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
     Set<List<String>> ways = new LinkedHashSet<>();
-    for (List<String> each : swaps ? eachOf(similar, exact) : List.of(exact, similar)) {
+    List<List<String>> exactFirst = similar.isEmpty() ? List.of(exact) : List.of(exact, similar);
+    for (List<String> each : swaps ? eachOf(similar, exact) : exactFirst) {
       ways.add(normalized(name, each));
     }
+    List.copyOf(ways).forEach(lines -> ways.add(firstLines(name, lines)));
     return chosen(part, ways);
+  }
+
+  private static String part(String header) {
+    return "header " + header.toLowerCase(Locale.ROOT);
+  }
+
+  private static List<String> firstLines(String name, List<String> lines) {
+    return lines.stream()
+        .map(
+            line -> {
+              Matcher joined = JOINED.matcher(line);
+              return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
+            })
+        .toList();
   }
 
   private static List<String> normalized(String name, List<String> values) {
@@ -572,10 +633,10 @@ public final class RequestFacts {
    * @param name the header's name, in upper, lower or mixed case
    * @param text a header's value or a prefix of this value
    * @return the text; in the header {@code Authorization}, the scheme has one capital letter, as in
-   *     {@code Bearer}
+   *     {@code Bearer}, and {@code token=} is left out
    */
   public static String comparable(String name, String text) {
-    return Credentials.areIn(name) ? Credentials.scheme(text) : text;
+    return Credentials.areIn(name) ? Credentials.comparable(text) : text;
   }
 
   /**

@@ -62,7 +62,15 @@ final class ReadingsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"_m%65thod", "%5F%6D%65thod", "_METHOD", "_Method[]", ".method", "_method["})
+      strings = {
+        "_m%65thod",
+        "%5F%6D%65thod",
+        "_METHOD",
+        "_Method[]",
+        ".method",
+        "_method[",
+        "_method%00%"
+      })
   void methodThatTheQueryAsksFor_isAReading_howeverItsNameIsWritten(String name) {
     assertThat(methods(WebRequest.builder("POST", "/?a=b&" + name + "=delete")))
         .containsExactly("POST", "DELETE");
@@ -336,6 +344,8 @@ final class ReadingsTest {
         "user_id[x]",
         "[user_id]",
         "user_id%00x",
+        "user_id%00%",
+        "user_id%00%zz",
         "user_id[",
         "user[id",
         "user%5Bid"
@@ -399,7 +409,20 @@ final class ReadingsTest {
 
   @ParameterizedTest
   @ValueSource(
-      strings = {"Bearer t1", "bearer t1", "BEARER  t1", "bEARER\tt1", " Bearer \u00a0 t1 "})
+      strings = {
+        "Bearer t1",
+        "bearer t1",
+        "BEARER  t1",
+        "bEARER\tt1",
+        " Bearer \u00a0 t1 ",
+        "Bearer t1\u00a0",
+        "Bearer t1\u00c2\u00a0\u0085",
+        "Bearer \u00c2\u00a0t1",
+        "Bearer token=t1",
+        "Bearer token=\"t1\"",
+        "Bearer \"t1",
+        "Bearer \"t1\" "
+      })
   void authorization_isASchemeWithoutCase_andCredentials(String value) {
     assertThat(
             values(
@@ -426,6 +449,105 @@ final class ReadingsTest {
     } else {
       assertThat(values("header:Authorization", request)).containsExactly("Basic dTpwPz8=");
     }
+  }
+
+  /** Rails reads further parameters after the token, and does not need "token=". */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Token t1",
+        "token token=t1",
+        "Token token=\"t1\", n=\"x\"",
+        "Token token=\"t1\";x",
+        "Token t1\tr2",
+        "Token t1 , r2",
+        "Token ,;t1\u00a0"
+      })
+  void credentialsOfToken_areTheTokenThatRailsReads(String value) {
+    assertThat(
+            values(
+                "header:Authorization",
+                WebRequest.builder("GET", "/").header("Authorization", value)))
+        .containsExactly("Token t1");
+  }
+
+  /** PyJWT skips all characters that are not Base64, and all behind the padding. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Bearer eyJ9.e30.-2ln-2lnaQ",
+        "Bearer eyJ9.e30.-2ln-2lnaQ!!!!",
+        "Bearer eyJ9.e30.-2~ln|+2ln*aQ",
+        "Bearer eyJ9.e30.+2ln+2lnaQ==",
+        "Bearer eyJ9.e30.-2ln-2lnaR"
+      })
+  void signatureOfAJsonWebToken_isDecoded(String value) {
+    for (String scheme : List.of("Bearer", "Token", "Jwt")) {
+      assertThat(
+              values(
+                  "header:Authorization",
+                  WebRequest.builder("GET", "/")
+                      .header("Authorization", value.replace("Bearer", scheme))))
+          .containsExactly(scheme + " eyJ9.e30.-2ln-2lnaQ");
+    }
+  }
+
+  @Test
+  void tokenThatIsNoJsonWebToken_isAsItWasSent() {
+    for (String token : List.of("acme.prod.12", "eyJ9.a~b", "a:b=c==", "x-y.z_1.~2/3+4", "1:ab")) {
+      assertThat(
+              values(
+                  "header:Authorization",
+                  WebRequest.builder("GET", "/").header("Authorization", "Bearer " + token)))
+          .containsExactly("Bearer " + token);
+    }
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Bearer t1,r2",
+        "Bearer t1;r2",
+        "Bearer t1\tr2",
+        "Bearer t1, Bearer t2",
+        "Basic dTpw,Basic YTpi",
+        "Bearer eyJ9.e30.c2ln=r2"
+      })
+  void credentialsThatApplicationsReadInManyWays_areRefused(String value) {
+    PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Authorization", value);
+    assertThatThrownBy(() -> values("header:Authorization", request))
+        .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** nginx and Envoy join the lines of a header; the application still gets each line. */
+  @ParameterizedTest
+  @ValueSource(strings = {"k1, r1", "k1,r1", "k1 ,\tr 2", "k1,", "k1, r1, r2", "k1, \"(=r\""})
+  void headerThatAProxyHasJoined_isChargedByItsFirstLineToo(String value) {
+    assertThat(
+            values("header:X-Api-Key", WebRequest.builder("GET", "/").header("X-Api-Key", value)))
+        .containsExactly(value, "k1");
+    assertThat(
+            values(
+                "header:X-Api-Key",
+                WebRequest.builder("GET", "/")
+                    .header("X-Api-Key", "k2")
+                    .header("X_Api_Key", value)))
+        .containsExactly("k2", value, "k1");
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "User-Agent,        'Mozilla/5.0 (X11; Linux x86_64) Gecko (KHTML, like Gecko) Chrome/140'",
+    "X-Client-Subject,  'CN=alice,O=Acme,C=DE'",
+    "X-User,            '{\"id\":1,\"name\":\"a\"}'",
+    "X-Forwarded-For,   '192.0.2.7, 10.0.0.1'",
+    "Accept,            'application/json, text/event-stream'",
+    "accept-language,   'de,en'",
+    "X-Api-Key,         ',k1'"
+  })
+  void commaInAHeaderThatIsNotJoined_isPartOfItsValue(String header, String value) {
+    assertThat(values("header:" + header, WebRequest.builder("GET", "/").header(header, value)))
+        .containsExactly(value);
   }
 
   @ParameterizedTest
@@ -457,9 +579,25 @@ final class ReadingsTest {
     assertThat(values("header:X", WebRequest.builder("GET", "/").header("X", " bearer  t ")))
         .containsExactly("bearer  t");
     assertThat(
-            Stream.of("Bearer", "", "*", "aPI-Key a B")
+            Stream.of(
+                    "Bearer",
+                    "",
+                    "*",
+                    "aPI-Key a B",
+                    "token token=a*",
+                    "Token token=\"a\"",
+                    "bearer \"*",
+                    "digest username=\"a\"")
                 .map(text -> RequestFacts.comparable("Authorization", text)))
-        .containsExactly("Bearer", "", "*", "Api-key a B");
+        .containsExactly(
+            "Bearer",
+            "",
+            "*",
+            "Api-key a B",
+            "Token a*",
+            "Token a",
+            "Bearer *",
+            "Digest username=\"a\"");
     assertThat(RequestFacts.comparable("X", "bearer")).isEqualTo("bearer");
   }
 

@@ -382,6 +382,19 @@ final class ForwardAuthTest {
     assertThat(silent.body()).contains("X-Forwarded-Method", "the proxy must set it");
   }
 
+  /** nginx joins the lines of a header since version 1.23, and Envoy without blanks. */
+  @Test
+  void headerThatAProxyHasJoined_isChargedByItsFirstLineToo() throws IOException {
+    startWithRules();
+    String keyed = "?limit=ApiCallsPerKey&key=header:X-Api-Key";
+    assertThat(asked("GET", "/keyed", "X-Api-Key", "k, r1").statusCode()).isEqualTo(200);
+    assertThat(asked("GET", "/keyed", "X-Api-Key", "k,r2").statusCode()).isEqualTo(200);
+    assertThat(get(keyed, "X-Api-Key", "k, r3").statusCode()).isEqualTo(200);
+    assertThat(asked("GET", "/keyed", "X-Api-Key", "k, r4").statusCode()).isEqualTo(429);
+    assertThat(get(keyed, "X-Api-Key", "k, r5").statusCode()).isEqualTo(429);
+    assertThat(asked("GET", "/keyed", "X-Api-Key", "k").statusCode()).isEqualTo(429);
+  }
+
   @Test
   void ipv4Client_skipsALimitOnIpv6Ranges() throws IOException {
     start();

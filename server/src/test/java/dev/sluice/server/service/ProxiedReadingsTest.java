@@ -75,6 +75,7 @@ final class ProxiedReadingsTest {
         - {path: "/cookie/{n}", limit: PerKey, id: "{path:n}:{cookie:s}"}
         - {path: "/query/{n}", limit: PerKey, id: "{path:n}:{query:k}"}
         - {path: "/token/{n}", limit: PerKey, id: "{path:n}:{header:Authorization}"}
+        - {path: "/key/{n}", limit: PerKey, id: "{path:n}:{header:X-Api-Key}"}
         - {path: /address, limit: PerClient, id: "{ip}"}
       """;
   private static final Pattern SEEN = Pattern.compile("handler:(\\S*)");
@@ -151,7 +152,8 @@ final class ProxiedReadingsTest {
   private static String configured(String text) {
     return text.replace(
         "# proxy_set_header X-Api-Key $http_x_api_key;",
-        "proxy_set_header Cookie $http_cookie; proxy_set_header Authorization $http_authorization;");
+        "proxy_set_header Cookie $http_cookie; proxy_set_header Authorization $http_authorization;"
+            + " proxy_set_header X-Api-Key $http_x_api_key;");
   }
 
   @AfterParameterizedClassInvocation
@@ -302,6 +304,19 @@ final class ProxiedReadingsTest {
     Matcher remaining = REMAINING.matcher(answer.body());
     assertThat(remaining.find()).as(body + answer).isTrue();
     return Long.parseLong(remaining.group(1));
+  }
+
+  /** nginx joins the lines of a header for Sluice; many applications read the first line. */
+  @Test
+  void headerThatIsSentTwice_isChargedByItsFirstLine_orRefused() throws IOException {
+    for (String other : List.of("r1", "r 2", "r3,r4", "\"r\"")) {
+      int n = asked.incrementAndGet();
+      RawAnswer answer =
+          send("127.0.0.2", "GET /key/" + n + " HTTP/1.1\r\nX-Api-Key: k\r\nX-Api-Key: " + other);
+      if (answer.status() != 400) {
+        assertCharged("k", n + ":k", answer, other);
+      }
+    }
   }
 
   @Test
