@@ -116,6 +116,7 @@ async function poll() {
     showTrouble(problem);
     wait = Math.min(wait * 1.5, SLOWEST);
   }
+  clearTimeout(timer); // of a poll that began meanwhile, when the page was shown again
   timer = setTimeout(poll, wait);
 }
 
