@@ -100,8 +100,12 @@ final class ServletWebRequest implements WebRequest {
   @Override
   public List<String> headers(String name) {
     List<String> sent = Collections.list(request.getHeaders(name));
-    boolean hasAuthority = !request.getProtocol().startsWith("HTTP/1");
-    return hasAuthority && name.equalsIgnoreCase("Host") ? withAuthority(sent) : sent;
+    return name.equalsIgnoreCase("Host") && hasAuthority() ? withAuthority(sent) : sent;
+  }
+
+  private boolean hasAuthority() {
+    String protocol = request.getProtocol(); // null behind some serverless adapters
+    return protocol != null && (protocol.startsWith("HTTP/2") || protocol.startsWith("HTTP/3"));
   }
 
   /**

@@ -52,7 +52,8 @@ public interface WebRequest {
   }
 
   /**
-   * Returns the values of a header, one per line of the header, in order.
+   * Returns the values of a header, one per line of the header, in order. The value of {@code Host}
+   * is the host that the client asked for: over HTTP/2 and HTTP/3, the {@code :authority}.
    *
    * @param name the name, in upper, lower or mixed case
    * @return the values; empty if the request lacks the header

@@ -257,8 +257,8 @@ public final class RateLimitWebFilter implements WebFilter, Ordered, AutoCloseab
 
   /**
    * Whether a client has reset its connection on Netty's NIO transport, whose message lacks the "by
-   * peer" that Spring looks for. Such a failure has no cause, unlike most failures of outgoing
-   * connections.
+   * peer" that Spring looks for. Most failures of outgoing connections are wrapped in another
+   * exception, so this method does not match them.
    */
   private static boolean isResetOnJavaSocket(Throwable failure) {
     return failure instanceof SocketException && "Connection reset".equals(failure.getMessage());

@@ -123,17 +123,14 @@ public final class LimiterCalls {
     caller.require(Permission.ofAct(act)); // first, since access control bounds what it records
     Limits limits = limiter.limits().get();
     try {
-      List<Transaction> transactions =
-          caller.lookUp(
-              wire.limits(),
-              () ->
-                  act == Act.RESET
-                      ? wire.toResets(limits, limiter)
-                      : act == Act.SPEND && wire.isUpTo()
-                          ? wire.toSpendUpTo(limits, limiter)
-                          : wire.toTransactions(limits, limiter));
-      caller.require(act, transactions);
-      return transactions;
+      return caller.lookUp(
+          wire.limits(),
+          () ->
+              act == Act.RESET
+                  ? wire.toResets(limits, limiter)
+                  : act == Act.SPEND && wire.isUpTo()
+                      ? wire.toSpendUpTo(limits, limiter)
+                      : wire.toTransactions(limits, limiter));
     } catch (IllegalArgumentException e) { // access control records its own refusals
       audit.refused(caller, door, String.valueOf(e.getMessage()));
       throw e;

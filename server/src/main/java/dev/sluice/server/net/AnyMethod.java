@@ -21,13 +21,13 @@ import org.jspecify.annotations.Nullable;
  * Armeria supports nine methods, and refuses all other methods before it calls a service. But a
  * proxy can forward a client's method to this server, such as a WebDAV method. So this class
  * changes an unknown method to GET before Armeria sees the request, and stores the original method
- * in a header with a random name, which clients cannot guess. The header
- * Upgrade gets such a name too.
+ * in a header with a random name, which clients cannot guess. This class also gives such a name to
+ * the header Upgrade, which this server otherwise ignores.
  */
 
 /**
- * Allows any HTTP method and the header Upgrade on {@link AskedByProxies#PATH}; Armeria refuses
- * unknown methods, and drops the header.
+ * Allows any HTTP method on {@link AskedByProxies#PATH}; Armeria alone refuses unknown methods.
+ * Hides the header Upgrade from Armeria, but shows the header to the rules of forward-auth.
  */
 public final class AnyMethod {
 

@@ -29,11 +29,12 @@ import org.jspecify.annotations.Nullable;
  * localhost}. Armeria cannot add the host, since Armeria does not distinguish HTTP/1.0 from
  * HTTP/1.1, and an HTTP/1.1 request without a host must be refused (RFC 9112, section 3.2).
  *
- * <p>The header {@code Upgrade} is ignored, so the response is sent over HTTP/1.1. RFC 9113,
- * section 3.1, has withdrawn the upgrade to HTTP/2; an upgrade also bypasses a proxy's rules for
- * paths. The JDK's HTTP client requests the upgrade to HTTP/2 by default. With JDK 17 and a
- * response of 40 kB, about one upgrade in a hundred never completed, even with a plain Armeria
- * server. Clients that use HTTP/2 from the first byte, such as gRPC clients, need no upgrade.
+ * <p>The header {@code Upgrade} is ignored, so the response is sent over HTTP/1.1; only the rules
+ * of forward-auth see the header. RFC 9113, section 3.1, has withdrawn the upgrade to HTTP/2; an
+ * upgrade also bypasses a proxy's rules for paths. The JDK's HTTP client requests the upgrade to
+ * HTTP/2 by default. With JDK 17 and a response of 40 kB, about one upgrade in a hundred never
+ * completed, even with a plain Armeria server. Clients that use HTTP/2 from the first byte, such as
+ * gRPC clients, need no upgrade.
  */
 @Sharable
 final class Http1Messages extends ChannelDuplexHandler {

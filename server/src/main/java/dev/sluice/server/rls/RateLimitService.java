@@ -182,11 +182,13 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
       if (refunds.isEmpty()) {
         charged = charge(enforced, givenUp, answer::decidedBy);
       } else {
-        // Refunds come first, so that a failed refund charges nothing.
+        // Refunds come first, so that a failed refund charges nothing. A charge for work that is
+        // already done follows its refunds even if the client has given up.
+        boolean isDueAnyway = enforced.stream().anyMatch(DescriptorCharge::isDueAnyway);
         charged =
             audit
                 .following(
-                    refund(refunds, givenUp),
+                    refund(refunds, isDueAnyway ? new CompletableFuture<>() : givenUp),
                     caller,
                     door,
                     Act.REFUND,

@@ -365,7 +365,7 @@ public final class Denials implements LimiterObserver {
       characters -= denials.removeLast().characters();
     }
 
-    /** Drops the denials that are ten minutes old at a time. */
+    /** Drops the denials that are older than ten minutes at {@code when}. */
     synchronized void forget(Instant when) {
       Instant oldest = when.minus(KEPT);
       for (Iterator<Deque<Denial>> each = byBucket.values().iterator(); each.hasNext(); ) {

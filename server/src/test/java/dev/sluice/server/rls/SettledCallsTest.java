@@ -26,6 +26,7 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.yaml.LimitFiles;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
+import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.Code;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse.DescriptorStatus;
@@ -219,6 +220,7 @@ final class SettledCallsTest {
   @CsvSource({
     "late, 300, 0, 700",
     "late, 1500, 60, 500",
+    "late after a refund, 300, 0, 700",
     "used, 300, 0, 700",
     "used, 1500, 60, 500"
   })
@@ -237,8 +239,12 @@ final class SettledCallsTest {
     CompletableFuture<Void> givenUp = new CompletableFuture<>();
     store.gate = gate;
     RateLimitDescriptor.Builder report =
-        kind.equals("late") ? descriptor("late", "1", "user", "ann") : ends("r1", "user", "ann");
-    byte[] asked = TestRlsServer.request(with(cost, report)).build().toByteArray();
+        kind.equals("used") ? ends("r1", "user", "ann") : descriptor("late", "1", "user", "ann");
+    RateLimitRequest.Builder request = TestRlsServer.request(with(cost, report));
+    if (kind.equals("late after a refund")) {
+      request.addDescriptors(RateLimitServiceTest.negative(with(1, descriptor("look", "bob"))));
+    }
+    byte[] asked = request.build().toByteArray();
 
     var unused =
         requests.decide(

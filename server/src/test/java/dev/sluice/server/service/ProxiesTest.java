@@ -298,10 +298,13 @@ final class ProxiesTest {
     String host = "X-Forwarded-Host: other.example";
     String address = "X-Forwarded-For: 203.0.113.9";
     String both = "Forwarded: for=203.0.113.9;host=other.example";
-    assertThat(exchange(login(host, address, both)).status()).as(log()).isEqualTo(200);
-    assertThat(appHeaders.get().get("X-forwarded-host")).containsExactly("shop.example");
-    assertThat(appHeaders.get().get("X-forwarded-for")).containsExactly("127.0.0.2");
-    assertThat(appHeaders.get()).doesNotContainKey("Forwarded");
+    for (String asked : List.of("shop.example", "shop.example:8000")) {
+      String request = login(host, address, both).replace("Host: shop.example", "Host: " + asked);
+      assertThat(exchange(request).status()).as(log()).isEqualTo(200);
+      assertThat(appHeaders.get().get("X-forwarded-host")).containsExactly(asked);
+      assertThat(appHeaders.get().get("X-forwarded-for")).containsExactly("127.0.0.2");
+      assertThat(appHeaders.get()).doesNotContainKey("Forwarded");
+    }
   }
 
   /** As large as each proxy takes them; the server takes 16 KB. */
