@@ -45,6 +45,11 @@ public final class OverridesTable {
   private static final int ROWS_A_FETCH = 1_000;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
+  private static final String LOOK =
+      """
+      SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
+      WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""";
+
   private static final String IS_OVER =
       "(NOT o.enabled OR o.until_ns <= extract(epoch FROM now()) * 1000000000)";
 
@@ -195,15 +200,13 @@ public final class OverridesTable {
     return Transactions.run(
         source,
         connection -> {
-          if (!mayLower) {
-            Migrations.lock(connection); // so that no other call adds the same override meanwhile
-            requireNoneLowered(connection, inOrder);
-          }
           int added = 0;
           int disabled = 0;
+          List<Lowered> lowered = new ArrayList<>();
           // xmax is 0 only in a new row, so the upsert reports whether the row was inserted or
           // updated.
-          try (PreparedStatement upsert =
+          try (PreparedStatement look = connection.prepareStatement(LOOK);
+              PreparedStatement upsert =
               connection.prepareStatement(
                   """
                   INSERT INTO rate_limit_overrides AS o
@@ -221,6 +224,7 @@ public final class OverridesTable {
                                         ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
+                    WHERE ?
                   RETURNING o.xmax = 0, o.enabled"""
                       .formatted(IS_OVER))) {
             for (LimitOverride override : inOrder) {
@@ -231,12 +235,20 @@ public final class OverridesTable {
               upsert.setBoolean(12, Boolean.TRUE.equals(on));
               upsert.setBoolean(13, mayKeepEnd && on == null);
               upsert.setObject(14, on, Types.BOOLEAN);
-              try (ResultSet row = upsert.executeQuery()) {
+              upsert.setBoolean(15, mayLower || isThere(override, look, lowered));
+              ResultSet row = upsert.executeQuery();
+              if (!row.next()) {
+                // Another transaction has added the override since the look, so look again.
+                upsert.setBoolean(15, isThere(override, look, lowered));
+                row = upsert.executeQuery();
                 row.next();
-                added += row.getBoolean(1) ? 1 : 0;
-                disabled += row.getBoolean(2) ? 0 : 1;
               }
+              added += row.getBoolean(1) ? 1 : 0;
+              disabled += row.getBoolean(2) ? 0 : 1;
             }
+          }
+          if (!lowered.isEmpty()) {
+            throw new LoweredException(lowered);
           }
           requireReadable(connection);
           return new PutResult(added, inOrder.size() - added, disabled);
@@ -266,31 +278,23 @@ public final class OverridesTable {
   }
 
   /**
-   * Throws if the new values would lower an existing override. Locks the rows, so that no other
-   * transaction changes the rows before the write.
+   * Whether the table has a row for an override. Locks the row, so that no other transaction changes
+   * the row before the write. If the new values would lower the row, adds this to {@code lowered}.
    */
-  private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
-      throws SQLException {
-    List<Lowered> lowered = new ArrayList<>();
-    try (PreparedStatement look =
-        connection.prepareStatement(
-            """
-            SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
-            WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""")) {
-      for (LimitOverride override : inOrder) {
-        look.setInt(1, OverrideRow.numberOf(override.name()));
-        look.setString(2, keyOf(override));
-        try (ResultSet row = look.executeQuery()) {
-          LimitOverride present = row.next() ? present(override, row) : null;
-          Lowered change = present == null ? null : override.lowers(present);
-          if (change != null) {
-            lowered.add(change);
-          }
-        }
+  private static boolean isThere(
+      LimitOverride override, PreparedStatement look, List<Lowered> lowered) throws SQLException {
+    look.setInt(1, OverrideRow.numberOf(override.name()));
+    look.setString(2, keyOf(override));
+    try (ResultSet row = look.executeQuery()) {
+      if (!row.next()) {
+        return false;
       }
-    }
-    if (!lowered.isEmpty()) {
-      throw new LoweredException(lowered);
+      LimitOverride present = present(override, row);
+      Lowered change = present == null ? null : override.lowers(present);
+      if (change != null) {
+        lowered.add(change);
+      }
+      return true;
     }
   }
 
