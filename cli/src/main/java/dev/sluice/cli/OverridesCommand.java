@@ -211,7 +211,7 @@ final class OverridesCommand extends CommandGroup {
       description = {
         "Writes the overrides of a file into the table. If one override has a mistake, none is written. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
         "",
-        "New overrides are enabled. Existing overrides get the new quotas and end, and a new comment and author if the file has them. Disabled overrides stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower and --force is not given, no override is written, and the exit code is 1."
+        "New overrides are enabled. Existing overrides get the new quotas and end (CSV without the column until keeps an end in the future), and a new comment and author if the file has them. Disabled overrides stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower and --force is not given, no override is written, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {

@@ -50,8 +50,8 @@ public final class OverridesTable {
       SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
       WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""";
 
-  private static final String IS_OVER =
-      "(NOT o.enabled OR o.until_ns <= extract(epoch FROM now()) * 1000000000)";
+  private static final String HAS_ENDED =
+      "(o.until_ns <= extract(epoch FROM now()) * 1000000000)";
 
   private final DataSource source;
   private final Catalogue catalogue;
@@ -160,8 +160,8 @@ public final class OverridesTable {
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
    * override. If the map's value for an override is null and the override has no end, an existing
-   * override in the table keeps its end. If the value is true, an existing override that is
-   * disabled or has ended does not keep its comment and author.
+   * override in the table keeps an end in the future. If the value is true, an existing override
+   * that is disabled or has ended does not keep its comment and author.
    *
    * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
    *     override, false disables the override, and null leaves an existing override enabled or
@@ -216,17 +216,18 @@ public final class OverridesTable {
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, further_quotas = excluded.further_quotas,
-                        comment = CASE WHEN ? AND %1$s THEN excluded.comment
+                        comment = CASE WHEN ? AND (NOT o.enabled OR %1$s) THEN excluded.comment
                           ELSE coalesce(nullif(excluded.comment, ''), o.comment) END,
-                        author = CASE WHEN ? AND %1$s THEN excluded.author
+                        author = CASE WHEN ? AND (NOT o.enabled OR %1$s) THEN excluded.author
                           ELSE coalesce(nullif(excluded.author, ''), o.author) END,
-                        until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
-                                        ELSE excluded.until_ns END,
+                        until_ns = CASE WHEN ? AND NOT %1$s
+                          THEN coalesce(excluded.until_ns, o.until_ns)
+                          ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
                     WHERE ?
                   RETURNING o.xmax = 0, o.enabled"""
-                      .formatted(IS_OVER))) {
+                      .formatted(HAS_ENDED))) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);

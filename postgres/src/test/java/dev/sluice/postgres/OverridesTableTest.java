@@ -145,6 +145,19 @@ class OverridesTableTest {
   }
 
   @Test
+  void put_withoutEnabled_ofAnOverrideThatHasEnded_isInForceAgain() throws SQLException {
+    table.migrate();
+    LimitName name = CATALOGUE.get("NewOrdersPerAccount");
+    Instant end = Instant.parse("2026-01-01T00:00:00Z");
+    table.put(List.of(new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 1", "ann", end)));
+    LimitOverride again = new LimitOverride(name, "17", AN_HOUR, "Ticket 2");
+    table.put(Collections.singletonMap(again, null), false);
+    assertThat(table.load().overrides())
+        .containsExactly(
+            new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 2", "ann", /* until= */ null));
+  }
+
+  @Test
   void endThatTheTableCannotKeep_isRefused() {
     assertThatThrownBy(
             () ->
