@@ -50,8 +50,7 @@ public final class OverridesTable {
       SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
       WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""";
 
-  private static final String HAS_ENDED =
-      "(o.until_ns <= extract(epoch FROM now()) * 1000000000)";
+  private static final String HAS_ENDED = "(o.until_ns <= extract(epoch FROM now()) * 1000000000)";
 
   private final DataSource source;
   private final Catalogue catalogue;
@@ -202,13 +201,14 @@ public final class OverridesTable {
         connection -> {
           int added = 0;
           int disabled = 0;
+          boolean enabledAny = false;
           List<Lowered> lowered = new ArrayList<>();
           // xmax is 0 only in a new row, so the upsert reports whether the row was inserted or
           // updated.
           try (PreparedStatement look = connection.prepareStatement(LOOK);
               PreparedStatement upsert =
-              connection.prepareStatement(
-                  """
+                  connection.prepareStatement(
+                      """
                   INSERT INTO rate_limit_overrides AS o
                     (limit_number, bucket_key, burst, count, period_ns, comment, author, until_ns,
                      further_quotas, enabled)
@@ -227,7 +227,7 @@ public final class OverridesTable {
                         updated_at = now()
                     WHERE ?
                   RETURNING o.xmax = 0, o.enabled"""
-                      .formatted(HAS_ENDED))) {
+                          .formatted(HAS_ENDED))) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
@@ -244,14 +244,19 @@ public final class OverridesTable {
                 row = upsert.executeQuery();
                 row.next();
               }
-              added += row.getBoolean(1) ? 1 : 0;
-              disabled += row.getBoolean(2) ? 0 : 1;
+              boolean isNew = row.getBoolean(1);
+              boolean isEnabled = row.getBoolean(2);
+              added += isNew ? 1 : 0;
+              disabled += isEnabled ? 0 : 1;
+              enabledAny |= isEnabled && (isNew || on != null);
             }
           }
           if (!lowered.isEmpty()) {
             throw new LoweredException(lowered);
           }
-          requireReadable(connection);
+          if (enabledAny) {
+            requireReadable(connection);
+          }
           return new PutResult(added, inOrder.size() - added, disabled);
         });
   }
@@ -279,8 +284,9 @@ public final class OverridesTable {
   }
 
   /**
-   * Whether the table has a row for an override. Locks the row, so that no other transaction changes
-   * the row before the write. If the new values would lower the row, adds this to {@code lowered}.
+   * Whether the table has a row for an override. Locks the row, so that no other transaction
+   * changes the row before the write. If the new values would lower the row, adds this to {@code
+   * lowered}.
    */
   private static boolean isThere(
       LimitOverride override, PreparedStatement look, List<Lowered> lowered) throws SQLException {

@@ -458,9 +458,9 @@ class OverridesTableTest {
           "INSERT INTO rate_limit_overrides (limit_number, bucket_key, burst, count, period_ns)"
               + " VALUES (3, '3:18', 1000, 1000, 3600000000000), (3, '3:20', 1, 1, 3600000000000)");
       lower = inBackground(() -> table.put(List.of(several(AN_HOUR)), false));
+      awaitWaiting(1);
       higher =
-          inBackground(
-              () -> table.put(List.of(override("NewOrdersPerAccount", "20", "")), false));
+          inBackground(() -> table.put(List.of(override("NewOrdersPerAccount", "20", "")), false));
       awaitWaiting(2);
       adding.commit();
     }
@@ -531,6 +531,23 @@ class OverridesTableTest {
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("more than 3 enabled rows");
     assertThat(small.load().overrides()).containsExactly(one, two, four);
+  }
+
+  /** Another program can leave too many rows, and then these writes are the way out. */
+  @Test
+  void tableWithMoreOverridesThanAreRead_canBeLowered_andDisabled() throws SQLException {
+    table.migrate();
+    LimitOverride one = override("NewOrdersPerAccount", "1", "");
+    LimitOverride two = override("NewOrdersPerAccount", "2", "");
+    table.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    OverridesTable small = new OverridesTable(source, CATALOGUE, 1);
+    assertThat(small.put(List.of(one))).isEqualTo(new PutResult(0, 1, 0));
+    assertThat(small.put(Map.of(two, false), true)).isEqualTo(new PutResult(0, 1, 1));
+    LimitOverride four = override("NewOrdersPerAccount", "4", "");
+    assertThat(small.put(Map.of(four, false), true)).isEqualTo(new PutResult(1, 0, 1));
+    assertThatThrownBy(() -> small.put(Map.of(two, true), true))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("more than 1 enabled rows");
   }
 
   @Test
