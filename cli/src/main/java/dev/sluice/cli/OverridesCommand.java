@@ -169,7 +169,7 @@ final class OverridesCommand extends CommandGroup {
           });
       long ends = lines.stream().filter(line -> line.override().until() != null).count();
       if (ends > 0 && !all) {
-        console.err().println("overrides with an end, which only --all prints: " + ends);
+        console.err().println("overrides whose end is not printed without --all: " + ends);
       }
     }
 

@@ -85,7 +85,7 @@ final class OverridesTableCommandsTest {
     assertThat(add("CertificatesPerDomain", "a.com", "--until", "2200-03-01").err())
         .isEqualTo("added 5:a.com\n");
     assertThat(add("CertificatesPerDomain", "b.com").err()).isEqualTo("added 5:b.com\n");
-    assertThat(dump().err()).isEqualTo("overrides with an end, which only --all prints: 1\n");
+    assertThat(dump().err()).isEqualTo("overrides whose end is not printed without --all: 1\n");
     assertThat(dump().code()).isEqualTo(Exit.DONE);
     assertThat(dumpAll().err()).isEmpty();
   }
