@@ -66,6 +66,7 @@ import picocli.CommandLine.Spec;
 final class OverridesCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/overrides";
+  private static final int MOST_TOLD = 10;
 
   static CommandLine commandLine(Console console) {
     return new CommandLine(new OverridesCommand())
@@ -274,19 +275,32 @@ final class OverridesCommand extends CommandGroup {
         throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
       }
       Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
+      lines.forEach(line -> enabled.put(line.override(), line.enabled()));
+      PutResult written = database.onTable(catalogue, table -> table.put(enabled, force));
+      warnOfEnded(lines);
+      return written;
+    }
+
+    private void warnOfEnded(List<Line> lines) {
       Instant now = Instant.now();
-      for (Line line : lines) {
-        LimitOverride override = line.override();
-        enabled.put(override, line.enabled());
-        if (override.isEndedAt(now)) {
-          console
-              .err()
-              .printf(
-                  "warning: the override of %s for %s has ended and is not in force%n",
-                  override.name(), SafeText.quote(override.id()));
-        }
+      List<LimitOverride> ended =
+          lines.stream()
+              .filter(line -> !Boolean.FALSE.equals(line.enabled()))
+              .map(Line::override)
+              .filter(one -> one.isEndedAt(now))
+              .toList();
+      for (LimitOverride one : ended.subList(0, Math.min(ended.size(), MOST_TOLD))) {
+        console
+            .err()
+            .printf(
+                "warning: the override of %s for %s has ended and is not in force%n",
+                one.name(), SafeText.quote(one.id()));
       }
-      return database.onTable(catalogue, table -> table.put(enabled, force));
+      if (ended.size() > MOST_TOLD) {
+        console
+            .err()
+            .printf("warning: further overrides that have ended: %s%n", ended.size() - MOST_TOLD);
+      }
     }
 
     private PutResult ofYaml(Strictness strictness) {
