@@ -157,11 +157,11 @@ final class FitCommand extends ConsoleCommand {
   }
 
   private BigDecimal percent() {
-    BigDecimal percent = Quantities.percent("--never-deny", neverDeny);
+    String expected = "a percentage above 0% and up to 100%, such as 99.9%";
+    BigDecimal percent = Quantities.percent("--never-deny", neverDeny, expected);
     if (percent.signum() == 0 || percent.compareTo(HUNDRED) > 0) {
       throw new InputException(
-          "--never-deny: found %s, expected a percentage above 0%% and up to 100%%, such as 99.9%%"
-              .formatted(SafeText.quote(neverDeny)));
+          "--never-deny: found %s, expected %s".formatted(SafeText.quote(neverDeny), expected));
     }
     return percent;
   }

@@ -378,7 +378,8 @@ final class LogReplay {
     }
 
     private BigDecimal allowed() {
-      return Quantities.percent("--tolerance", tolerance == null ? "0%" : tolerance);
+      return Quantities.percent(
+          "--tolerance", tolerance == null ? "0%" : tolerance, "a percentage such as 1%");
     }
 
     /**

@@ -66,6 +66,7 @@ import picocli.CommandLine.Spec;
 final class OverridesCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/overrides";
+  private static final int MOST_TOLD = 10;
 
   static CommandLine commandLine(Console console) {
     return new CommandLine(new OverridesCommand())
@@ -169,7 +170,7 @@ final class OverridesCommand extends CommandGroup {
           });
       long ends = lines.stream().filter(line -> line.override().until() != null).count();
       if (ends > 0 && !all) {
-        console.err().println("overrides with an end, which only --all prints: " + ends);
+        console.err().println("overrides whose end is not printed without --all: " + ends);
       }
     }
 
@@ -211,7 +212,7 @@ final class OverridesCommand extends CommandGroup {
       description = {
         "Writes the overrides of a file into the table. If one override has a mistake, none is written. The file is a YAML file of overrides, or CSV with the columns that dump or dump --all prints.",
         "",
-        "New overrides are enabled. Existing overrides get the new quotas and end, and a new comment and author if the file has them. Disabled overrides stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower and --force is not given, no override is written, and the exit code is 1."
+        "New overrides are enabled. Existing overrides get the new quotas and end (CSV without the column until keeps an end in the future), and a new comment and author if the file has them. Disabled overrides stay disabled, unless the CSV has the column enabled. Other rows do not change. If an override would become lower and --force is not given, no override is written, and the exit code is 1."
       },
       footerHeading = "%nExample:%n",
       footer = {
@@ -274,19 +275,32 @@ final class OverridesCommand extends CommandGroup {
         throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
       }
       Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
+      lines.forEach(line -> enabled.put(line.override(), line.enabled()));
+      PutResult written = database.onTable(catalogue, table -> table.put(enabled, force));
+      warnOfEnded(lines);
+      return written;
+    }
+
+    private void warnOfEnded(List<Line> lines) {
       Instant now = Instant.now();
-      for (Line line : lines) {
-        LimitOverride override = line.override();
-        enabled.put(override, line.enabled());
-        if (override.isEndedAt(now)) {
-          console
-              .err()
-              .printf(
-                  "warning: the override of %s for %s has ended and is not in force%n",
-                  override.name(), SafeText.quote(override.id()));
-        }
+      List<LimitOverride> ended =
+          lines.stream()
+              .filter(line -> !Boolean.FALSE.equals(line.enabled()))
+              .map(Line::override)
+              .filter(one -> one.isEndedAt(now))
+              .toList();
+      for (LimitOverride one : ended.subList(0, Math.min(ended.size(), MOST_TOLD))) {
+        console
+            .err()
+            .printf(
+                "warning: the override of %s for %s has ended and is not in force%n",
+                one.name(), SafeText.quote(one.id()));
       }
-      return database.onTable(catalogue, table -> table.put(enabled, force));
+      if (ended.size() > MOST_TOLD) {
+        console
+            .err()
+            .printf("warning: further overrides that have ended: %s%n", ended.size() - MOST_TOLD);
+      }
     }
 
     private PutResult ofYaml(Strictness strictness) {

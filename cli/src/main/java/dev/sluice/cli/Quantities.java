@@ -86,13 +86,16 @@ final class Quantities {
     return value / unit + (value % unit == 0 ? 0 : 1);
   }
 
-  /** Parses the percentage of an option, such as {@code 99.9%}, without its sign. */
-  static BigDecimal percent(String option, String text) {
+  /**
+   * Parses the percentage of an option, such as {@code 99.9%}, without its sign.
+   *
+   * @param expected which percentages the option accepts, for the message of a mistake
+   */
+  static BigDecimal percent(String option, String text, String expected) {
     Matcher parts = PERCENT.matcher(text);
     if (!parts.matches()) {
       throw new InputException(
-          "%s: found %s, expected a percentage such as 1%%"
-              .formatted(option, SafeText.quote(text)));
+          "%s: found %s, expected %s".formatted(option, SafeText.quote(text), expected));
     }
     return new BigDecimal(parts.group(1));
   }

@@ -57,6 +57,7 @@ import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
+import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -194,6 +195,12 @@ final class CertifyCommandTest {
           }
         },
         task -> new Thread(task).start());
+  }
+
+  /** Also if only another test of this class ran, the server ends before the JVM of the tests. */
+  @AfterAll
+  static void endWithoutTls() {
+    PLAIN.exceptionally(failed -> List.of()).join();
   }
 
   @Test

@@ -364,7 +364,7 @@ final class LogReplayTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "--never-deny=99.9 | --never-deny: found \"99.9\", expected a percentage",
+        "--never-deny=99.9 | --never-deny: found \"99.9\", expected a percentage above 0% and up to 100%, such as 99.9%",
         "--never-deny=0% | --never-deny: found",
         "--never-deny=101% | --never-deny: found",
         "--prefer=small | --prefer: found \"small\", expected worst, burst, rate or strict",

@@ -85,7 +85,7 @@ final class OverridesTableCommandsTest {
     assertThat(add("CertificatesPerDomain", "a.com", "--until", "2200-03-01").err())
         .isEqualTo("added 5:a.com\n");
     assertThat(add("CertificatesPerDomain", "b.com").err()).isEqualTo("added 5:b.com\n");
-    assertThat(dump().err()).isEqualTo("overrides with an end, which only --all prints: 1\n");
+    assertThat(dump().err()).isEqualTo("overrides whose end is not printed without --all: 1\n");
     assertThat(dump().code()).isEqualTo(Exit.DONE);
     assertThat(dumpAll().err()).isEmpty();
   }
@@ -116,6 +116,26 @@ final class OverridesTableCommandsTest {
                 Exit.DONE,
                 "",
                 "warning: the override of CertificatesPerDomain for \"a.com\" has ended and is not in force\n2 added, 0 replaced\n"));
+  }
+
+  @Test
+  void import_ofManyOverridesThatHaveEnded_warnsOfTenEnabledOnes_andCountsTheOthers()
+      throws Exception {
+    StringBuilder all =
+        new StringBuilder("name,id,count,burst,period,comment,author,until,enabled\n");
+    for (int id = 10; id < 25; id++) {
+      all.append("NewOrdersPerAccount,%s,6,3,3h,,,2025-03-01,%s\n".formatted(id, id != 12));
+    }
+    Path file = Files.writeString(folder.resolve("all.csv"), all);
+    assertThat(importCsv(file).err())
+        .contains("warning: the override of NewOrdersPerAccount for \"20\" has ended")
+        .doesNotContain("\"12\"", "\"21\"")
+        .endsWith(
+            "warning: further overrides that have ended: 4\n15 added, 0 replaced, of which 1 disabled\n");
+    Path lower =
+        Files.writeString(folder.resolve("lower.csv"), all.toString().replace(",6,3,", ",2,1,"));
+    assertThat(importCsv(lower).code()).isEqualTo(Exit.NO);
+    assertThat(importCsv(lower).err()).doesNotContain("warning");
   }
 
   private static final String LIMIT_OF_TWO =

@@ -115,9 +115,10 @@ class RuntimeLimitsTableTest {
   void overrideOfTheFiles_isInForceAgain_whenTheOneOfTheTableHasEnded() throws Exception {
     LimitOverride deployed = override("k", 7);
     files = files.withOverrides(List.of(deployed));
-    Instant end = Instant.now().plusSeconds(3);
-    table.put(List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)));
     try (Server server = new Server(database, RARELY)) {
+      Instant end = Instant.now().plusSeconds(3);
+      table.put(List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)));
+      server.refresher.get().refreshNow();
       await().atMost(Duration.ofMinutes(1)).until(() -> !Instant.now().isBefore(end));
       await()
           .atMost(Duration.ofMinutes(1))

@@ -42,17 +42,10 @@ final class Migrations {
 
   private Migrations() {}
 
-  /** Waits until no other transaction has this lock, then keeps it until the transaction ends. */
-  static void lock(Connection connection) throws SQLException {
-    try (Statement statement = connection.createStatement()) {
-      statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
-    }
-  }
-
   /** Applies the migrations that the database lacks. Returns the number of applied migrations. */
   static int apply(Connection connection) throws SQLException {
-    lock(connection);
     try (Statement statement = connection.createStatement()) {
+      statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
       statement.execute(TABLE);
     }
     int applied = 0;

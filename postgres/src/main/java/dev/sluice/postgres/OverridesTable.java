@@ -45,8 +45,12 @@ public final class OverridesTable {
   private static final int ROWS_A_FETCH = 1_000;
   private static final long NANOS_PER_SECOND = 1_000_000_000;
 
-  private static final String IS_OVER =
-      "(NOT o.enabled OR o.until_ns <= extract(epoch FROM now()) * 1000000000)";
+  private static final String LOOK =
+      """
+      SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
+      WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""";
+
+  private static final String HAS_ENDED = "(o.until_ns <= extract(epoch FROM now()) * 1000000000)";
 
   private final DataSource source;
   private final Catalogue catalogue;
@@ -155,8 +159,8 @@ public final class OverridesTable {
   /**
    * Writes overrides as {@link #put(Collection, boolean)} does, and enables or disables each
    * override. If the map's value for an override is null and the override has no end, an existing
-   * override in the table keeps its end. If the value is true, an existing override that is
-   * disabled or has ended does not keep its comment and author.
+   * override in the table keeps an end in the future. If the value is true, an existing override
+   * that is disabled or has ended does not keep its comment and author.
    *
    * @param enabled the overrides, whose names must be in the catalogue; the value true enables an
    *     override, false disables the override, and null leaves an existing override enabled or
@@ -195,17 +199,16 @@ public final class OverridesTable {
     return Transactions.run(
         source,
         connection -> {
-          if (!mayLower) {
-            Migrations.lock(connection); // so that no other call adds the same override meanwhile
-            requireNoneLowered(connection, inOrder);
-          }
           int added = 0;
           int disabled = 0;
+          boolean enabledAny = false;
+          List<Lowered> lowered = new ArrayList<>();
           // xmax is 0 only in a new row, so the upsert reports whether the row was inserted or
           // updated.
-          try (PreparedStatement upsert =
-              connection.prepareStatement(
-                  """
+          try (PreparedStatement look = connection.prepareStatement(LOOK);
+              PreparedStatement upsert =
+                  connection.prepareStatement(
+                      """
                   INSERT INTO rate_limit_overrides AS o
                     (limit_number, bucket_key, burst, count, period_ns, comment, author, until_ns,
                      further_quotas, enabled)
@@ -213,16 +216,18 @@ public final class OverridesTable {
                   ON CONFLICT (limit_number, bucket_key) DO UPDATE
                     SET burst = excluded.burst, count = excluded.count,
                         period_ns = excluded.period_ns, further_quotas = excluded.further_quotas,
-                        comment = CASE WHEN ? AND %1$s THEN excluded.comment
+                        comment = CASE WHEN ? AND (NOT o.enabled OR %1$s) THEN excluded.comment
                           ELSE coalesce(nullif(excluded.comment, ''), o.comment) END,
-                        author = CASE WHEN ? AND %1$s THEN excluded.author
+                        author = CASE WHEN ? AND (NOT o.enabled OR %1$s) THEN excluded.author
                           ELSE coalesce(nullif(excluded.author, ''), o.author) END,
-                        until_ns = CASE WHEN ? THEN coalesce(excluded.until_ns, o.until_ns)
-                                        ELSE excluded.until_ns END,
+                        until_ns = CASE WHEN ? AND NOT %1$s
+                          THEN coalesce(excluded.until_ns, o.until_ns)
+                          ELSE excluded.until_ns END,
                         enabled = coalesce(?, o.enabled),
                         updated_at = now()
+                    WHERE ?
                   RETURNING o.xmax = 0, o.enabled"""
-                      .formatted(IS_OVER))) {
+                          .formatted(HAS_ENDED))) {
             for (LimitOverride override : inOrder) {
               fill(upsert, override);
               Boolean on = enabled.apply(override);
@@ -231,14 +236,27 @@ public final class OverridesTable {
               upsert.setBoolean(12, Boolean.TRUE.equals(on));
               upsert.setBoolean(13, mayKeepEnd && on == null);
               upsert.setObject(14, on, Types.BOOLEAN);
-              try (ResultSet row = upsert.executeQuery()) {
+              upsert.setBoolean(15, mayLower || isThere(override, look, lowered));
+              ResultSet row = upsert.executeQuery();
+              if (!row.next()) {
+                // Another transaction has added the override since the look, so look again.
+                upsert.setBoolean(15, isThere(override, look, lowered));
+                row = upsert.executeQuery();
                 row.next();
-                added += row.getBoolean(1) ? 1 : 0;
-                disabled += row.getBoolean(2) ? 0 : 1;
               }
+              boolean isNew = row.getBoolean(1);
+              boolean isEnabled = row.getBoolean(2);
+              added += isNew ? 1 : 0;
+              disabled += isEnabled ? 0 : 1;
+              enabledAny |= isEnabled && (isNew || on != null);
             }
           }
-          requireReadable(connection);
+          if (!lowered.isEmpty()) {
+            throw new LoweredException(lowered);
+          }
+          if (enabledAny) {
+            requireReadable(connection);
+          }
           return new PutResult(added, inOrder.size() - added, disabled);
         });
   }
@@ -266,31 +284,24 @@ public final class OverridesTable {
   }
 
   /**
-   * Throws if the new values would lower an existing override. Locks the rows, so that no other
-   * transaction changes the rows before the write.
+   * Whether the table has a row for an override. Locks the row, so that no other transaction
+   * changes the row before the write. If the new values would lower the row, adds this to {@code
+   * lowered}.
    */
-  private static void requireNoneLowered(Connection connection, List<LimitOverride> inOrder)
-      throws SQLException {
-    List<Lowered> lowered = new ArrayList<>();
-    try (PreparedStatement look =
-        connection.prepareStatement(
-            """
-            SELECT burst, count, period_ns, further_quotas FROM rate_limit_overrides
-            WHERE limit_number = ? AND bucket_key = ? FOR UPDATE""")) {
-      for (LimitOverride override : inOrder) {
-        look.setInt(1, OverrideRow.numberOf(override.name()));
-        look.setString(2, keyOf(override));
-        try (ResultSet row = look.executeQuery()) {
-          LimitOverride present = row.next() ? present(override, row) : null;
-          Lowered change = present == null ? null : override.lowers(present);
-          if (change != null) {
-            lowered.add(change);
-          }
-        }
+  private static boolean isThere(
+      LimitOverride override, PreparedStatement look, List<Lowered> lowered) throws SQLException {
+    look.setInt(1, OverrideRow.numberOf(override.name()));
+    look.setString(2, keyOf(override));
+    try (ResultSet row = look.executeQuery()) {
+      if (!row.next()) {
+        return false;
       }
-    }
-    if (!lowered.isEmpty()) {
-      throw new LoweredException(lowered);
+      LimitOverride present = present(override, row);
+      Lowered change = present == null ? null : override.lowers(present);
+      if (change != null) {
+        lowered.add(change);
+      }
+      return true;
     }
   }
 

@@ -145,6 +145,19 @@ class OverridesTableTest {
   }
 
   @Test
+  void put_withoutEnabled_ofAnOverrideThatHasEnded_isInForceAgain() throws SQLException {
+    table.migrate();
+    LimitName name = CATALOGUE.get("NewOrdersPerAccount");
+    Instant end = Instant.parse("2026-01-01T00:00:00Z");
+    table.put(List.of(new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 1", "ann", end)));
+    LimitOverride again = new LimitOverride(name, "17", AN_HOUR, "Ticket 2");
+    table.put(Collections.singletonMap(again, null), false);
+    assertThat(table.load().overrides())
+        .containsExactly(
+            new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 2", "ann", /* until= */ null));
+  }
+
+  @Test
   void endThatTheTableCannotKeep_isRefused() {
     assertThatThrownBy(
             () ->
@@ -432,25 +445,51 @@ class OverridesTableTest {
     }
   }
 
-  /** Race: both find no row that they could lower. */
+  /** Race: the put finds no row that it could lower, and another program adds the row. */
   @Test
-  void put_ofANewOverride_byTwoAtOnce_doesNotLowerTheFirstOne() throws Exception {
+  void put_ofANewOverride_thatAnotherAddsMeanwhile_doesNotLowerTheOtherOne() throws Exception {
     table.migrate();
-    LimitOverride high = several(Quota.per(1_000, Duration.ofHours(1)));
-    CompletableFuture<PutResult> first;
-    CompletableFuture<PutResult> second;
+    CompletableFuture<PutResult> lower;
+    CompletableFuture<PutResult> higher;
+    try (Connection adding = source.getConnection();
+        Statement add = adding.createStatement()) {
+      adding.setAutoCommit(false);
+      add.execute(
+          "INSERT INTO rate_limit_overrides (limit_number, bucket_key, burst, count, period_ns)"
+              + " VALUES (3, '3:18', 1000, 1000, 3600000000000), (3, '3:20', 1, 1, 3600000000000)");
+      lower = inBackground(() -> table.put(List.of(several(AN_HOUR)), false));
+      awaitWaiting(1);
+      higher =
+          inBackground(() -> table.put(List.of(override("NewOrdersPerAccount", "20", "")), false));
+      awaitWaiting(2);
+      adding.commit();
+    }
+    assertThatThrownBy(lower::get).hasRootCauseInstanceOf(LoweredException.class);
+    assertThat(higher.get()).isEqualTo(new PutResult(0, 1, 0));
+    assertThat(table.load().overrides())
+        .containsExactlyInAnyOrder(
+            several(Quota.per(1_000, Duration.ofHours(1))),
+            override("NewOrdersPerAccount", "20", ""));
+  }
+
+  /** An import of many overrides can take minutes. */
+  @Test
+  void put_thatTakesLong_letsOthersMigrate_andPutOtherOverrides() throws Exception {
+    table.migrate();
+    LimitOverride one = override("NewOrdersPerAccount", "1", "");
+    table.put(List.of(one));
+    CompletableFuture<PutResult> slow;
     try (Connection locking = source.getConnection();
         Statement lock = locking.createStatement()) {
       locking.setAutoCommit(false);
-      lock.execute("LOCK TABLE rate_limit_overrides IN SHARE MODE");
-      first = inBackground(() -> table.put(List.of(high), false));
+      lock.execute("SELECT 1 FROM rate_limit_overrides FOR UPDATE");
+      slow = inBackground(() -> table.put(List.of(one), false));
       awaitWaiting(1);
-      second = inBackground(() -> table.put(List.of(several(AN_HOUR)), false));
-      awaitWaiting(2);
+      assertThat(table.migrate()).isZero();
+      assertThat(table.put(List.of(override("NewOrdersPerAccount", "2", "")), false))
+          .isEqualTo(new PutResult(1, 0, 0));
     }
-    assertThat(first.get()).isEqualTo(new PutResult(1, 0, 0));
-    assertThatThrownBy(second::get).hasRootCauseInstanceOf(LoweredException.class);
-    assertThat(table.load().overrides()).containsExactly(high);
+    assertThat(slow.get()).isEqualTo(new PutResult(0, 1, 0));
   }
 
   private void awaitWaiting(int sessions) throws SQLException {
@@ -492,6 +531,23 @@ class OverridesTableTest {
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("more than 3 enabled rows");
     assertThat(small.load().overrides()).containsExactly(one, two, four);
+  }
+
+  /** Another program can leave too many rows, and then these writes are the way out. */
+  @Test
+  void tableWithMoreOverridesThanAreRead_canBeLowered_andDisabled() throws SQLException {
+    table.migrate();
+    LimitOverride one = override("NewOrdersPerAccount", "1", "");
+    LimitOverride two = override("NewOrdersPerAccount", "2", "");
+    table.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    OverridesTable small = new OverridesTable(source, CATALOGUE, 1);
+    assertThat(small.put(List.of(one))).isEqualTo(new PutResult(0, 1, 0));
+    assertThat(small.put(Map.of(two, false), true)).isEqualTo(new PutResult(0, 1, 1));
+    LimitOverride four = override("NewOrdersPerAccount", "4", "");
+    assertThat(small.put(Map.of(four, false), true)).isEqualTo(new PutResult(1, 0, 1));
+    assertThatThrownBy(() -> small.put(Map.of(two, true), true))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining("more than 1 enabled rows");
   }
 
   @Test

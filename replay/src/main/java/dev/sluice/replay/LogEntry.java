@@ -14,7 +14,7 @@ final class LogEntry {
   private static final int ABSENT = -1;
   private static final int PADDING = Long.BYTES; // so that the hash function can read whole words
   private static final int SHORTEST = 256;
-  private static final int MOST_UNUSED = 4; // the most by which a buffer is too large for its line
+  private static final int MOST_UNUSED = 2; // the most by which a buffer is too large for its line
 
   private final LogFormat format;
   private int[] from;

@@ -123,8 +123,8 @@ final class LogReader implements AutoCloseable {
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
-      // Reads until the oldest request in memory is earlier than the last line of each file by at
-      // least the window, or until the memory for requests is full.
+      // Reads until the oldest request in memory is earlier, by at least the window, than the time
+      // that all files have reached, or until the memory for requests is full.
     }
     if (count == 0) {
       return null;

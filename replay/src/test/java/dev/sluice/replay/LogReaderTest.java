@@ -583,6 +583,16 @@ final class LogReaderTest {
     assertTrue(bytes < 20_000_000, bytes + " bytes for 5,000 lines in memory");
   }
 
+  /** The size of the buffers bounds how many lines can wait for lines that are out of order. */
+  @Test
+  void bufferOfALongLine_isNotKeptForAShortLine() {
+    LogEntry entry = new LogEntry(LogFormat.parse("combined", ZoneOffset.UTC));
+    for (int length : new int[] {1_500, 300, 700, 300}) {
+      entry.take(new byte[length], 0, length);
+      assertTrue(entry.bytes().length <= 4 * length, entry.bytes().length + " for " + length);
+    }
+  }
+
   @Test
   void thousandShortFiles_takeLittleMemory_andAreClosedOneByOne() throws IOException {
     var threads = (com.sun.management.ThreadMXBean) ManagementFactory.getThreadMXBean();
