@@ -543,7 +543,15 @@ final class ForwardAuthTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"Daphne-Root-Path", "SCRIPT_NAME", "Script_Name", "X-Rewrite-Url"})
+  @ValueSource(
+      strings = {
+        "Daphne-Root-Path",
+        "SCRIPT_NAME",
+        "Script_Name",
+        "X-Rewrite-Url",
+        "X_Rewrite_Url",
+        "X-Rewrite_URL"
+      })
   void headerThatChangesThePath_isRefused_unlessThePathIsNotUsed(String name) throws IOException {
     startWithRules();
     HttpResponse<String> answer = asked("POST", "/x/login", name, "/x");
