@@ -21,8 +21,8 @@ import org.jspecify.annotations.Nullable;
  * Armeria supports nine methods, and refuses all other methods before it calls a service. But a
  * proxy can forward a client's method to this server, such as a WebDAV method. So this class
  * changes an unknown method to GET before Armeria sees the request, and stores the original method
- * in a header with a random name, which clients cannot guess. The header
- * Upgrade gets such a name too.
+ * in a header with a random name, which clients cannot guess. The header Upgrade gets such a name
+ * too.
  */
 
 /**
