@@ -460,6 +460,7 @@ public final class RequestFacts {
    * Returns other values of a cookie: of cookies with similar names, of cookies after a comma,
    * since ASP.NET splits cookies at commas, and of {@linkplain #COOKIE_INSIDE cookies inside
    * others}.
+    boolean plain = query == null || query.chars().allMatch(c -> c < 0x7f && c != '%' && c != '+');
    */
   private List<String> otherCookies(String name, List<String> own) {
     Set<String> values = new LinkedHashSet<>();
@@ -501,7 +502,7 @@ public final class RequestFacts {
     Predicate<String> isOther = found -> !found.equals(name) && isLike(name, found);
     Set<List<String>> ways = new LinkedHashSet<>();
     for (String separators : semicolon ? List.of("&", "[&;]") : List.of("&")) {
-      for (QueryString.Decoding decoding : OF_QUERY) {
+      for (QueryString.Decoding decoding : plain ? OF_QUERY.subList(0, 1) : OF_QUERY) {
         List<String> own = QueryString.values(query, name::equals, separators, decoding);
         List<String> other = QueryString.values(query, isOther, separators, decoding);
         for (List<String> each : eachOf(own, other)) {
