@@ -47,10 +47,9 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestFacts {
 
-  private static final List<String> SEPARATORS = List.of("-", "_");
   private static final NavigableSet<String> OVERRIDES =
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
-          .flatMap(name -> underscored(name).stream())
+          .flatMap(name -> SimilarHeaders.spellings(name).stream())
           .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)));
   private static final Pattern METHOD =
       Pattern.compile("[%1$s]*([A-Za-z_-]{1,64})[%1$s]*".formatted(Credentials.BLANK));
@@ -69,6 +68,8 @@ public final class RequestFacts {
                   "!#$%&'*+.^_`|~0-9A-Za-z-", "\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e"));
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
+
+  private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
 
   /** Express parses what follows "j:" as JSON; a JSON text or number has endless spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
@@ -89,6 +90,7 @@ public final class RequestFacts {
   /** How applications decode a cookie. Tomcat 11 keeps a cookie's quotes; most servers do not. */
   private static final List<UnaryOperator<String>> OF_COOKIE =
       List.of(
+  private final SimilarHeaders similarHeaders;
           value -> value,
           value -> Escapes.lenient(PlainRequest.unquoted(value), false),
           value -> Escapes.lenient(PlainRequest.unquoted(value), true),
@@ -111,7 +113,6 @@ public final class RequestFacts {
   private final @Nullable Set<String> exactHeaders;
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
-  private @Nullable Boolean noUnderscores; // whether no header's name has a "_"; null if unknown
   // The ways to read each ambiguous part that the current computation uses, except chosen parts.
   private @Nullable Map<String, List<List<String>>> ambiguous;
   private boolean requestLineMatters;
@@ -127,6 +128,7 @@ public final class RequestFacts {
   public RequestFacts(WebRequest request, ClientAddress client) {
     this(request, client, true);
   }
+    this.similarHeaders = new SimilarHeaders(request);
 
   /**
    * Creates a {@code RequestFacts} for a request, with or without method overrides.
@@ -143,6 +145,7 @@ public final class RequestFacts {
     this.exactHeaders = null;
     this.siblings = 1;
     this.chosen = Map.of();
+    this.similarHeaders = facts.similarHeaders;
   }
 
   private RequestFacts(
@@ -160,7 +163,6 @@ public final class RequestFacts {
     this.siblings = siblings;
     this.chosen = chosen;
     this.paths = paths;
-    this.noUnderscores = facts.noUnderscores;
     this.addressKnown = facts.addressKnown;
     this.address = facts.address;
   }
@@ -241,7 +243,8 @@ public final class RequestFacts {
 
   private List<RequestFacts> swappedReadings(Collection<String> headers) {
     List<RequestFacts> each = readings();
-    List<String> swapped = headers.stream().filter(header -> !similar(header).isEmpty()).toList();
+    List<String> swapped =
+        headers.stream().filter(header -> !similarHeaders.values(header).isEmpty()).toList();
     if (swapped.isEmpty()) {
       return each;
     }
@@ -541,8 +544,8 @@ public final class RequestFacts {
    */
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
-    List<String> similar = similar(name);
-    if (similar.isEmpty() && exact.stream().noneMatch(value -> value.indexOf(',') >= 0)) {
+    List<String> similar = similarHeaders.values(name);
+    if (similar.isEmpty() && exact.stream().noneMatch(SEPARATED.asPredicate())) {
       return normalized(name, exact); // as for nearly all requests
     }
     String part = part(name);
@@ -578,53 +581,6 @@ public final class RequestFacts {
     return values.stream()
         .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
         .toList();
-  }
-
-  /** Returns the values of the headers that CGI cannot distinguish from the given header. */
-  private List<String> similar(String name) {
-    if (name.indexOf('-') < 0 || hasNoUnderscores()) {
-      return List.of(); // as for nearly all requests
-    }
-    Iterable<String> known = request.headerNames();
-    Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-    (known == null ? underscored(name) : known).forEach(names::add);
-    List<String> values = new ArrayList<>();
-    for (String other : names) {
-      if (!other.equalsIgnoreCase(name)
-          && other.replace('_', '-').equalsIgnoreCase(name.replace('_', '-'))) {
-        values.addAll(request.headers(other));
-      }
-    }
-    return values;
-  }
-
-  /** Whether the names of the request's headers can be listed, and none has a "_". */
-  private boolean hasNoUnderscores() {
-    Boolean known = noUnderscores;
-    if (known != null) {
-      return known;
-    }
-    Iterable<String> names = request.headerNames();
-    boolean none = names != null;
-    for (String name : names == null ? List.<String>of() : names) {
-      none &= name.indexOf('_') < 0;
-    }
-    noUnderscores = none;
-    return none;
-  }
-
-  /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
-  private static List<String> underscored(String name) {
-    List<String> names = new ArrayList<>(List.of(""));
-    for (String part : name.split("-", 5)) {
-      List<String> longer = new ArrayList<>();
-      for (String separator : names.get(0).isEmpty() ? List.of("") : SEPARATORS) {
-        names.forEach(start -> longer.add(start + separator + part));
-      }
-      names = longer;
-    }
-    names.add(name.replace('-', '_')); // the only other name in CGI if there are many dashes
-    return names;
   }
 
   /**
@@ -718,7 +674,7 @@ public final class RequestFacts {
    */
   public long cost(String header, long otherwise) {
     long exact = cost(header, request.headers(header), otherwise);
-    return Math.max(exact, cost(header, similar(header), exact));
+    return Math.max(exact, cost(header, similarHeaders.values(header), exact));
   }
 
   private static long cost(String header, List<String> values, long otherwise) {
