@@ -57,16 +57,6 @@ public final class RequestFacts {
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
-  /**
-   * A cookie as ASP.NET Core reads it, which skips what it cannot read: in {@code y=a s=b} and
-   * {@code @s=b}, it finds the cookie {@code s}.
-   */
-  private static final Pattern COOKIE_INSIDE =
-      Pattern.compile(
-          "(?<![%1$s])([%1$s]++)=(\"[%2$s]*+\"|[%2$s]*+)"
-              .formatted(
-                  "!#$%&'*+.^_`|~0-9A-Za-z-", "\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e"));
-
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
   private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
@@ -446,8 +436,7 @@ public final class RequestFacts {
       return values;
     }
     Set<List<String>> ways = new LinkedHashSet<>();
-    List<String> own = request.cookies(name);
-    for (List<String> sent : eachOf(own, otherCookies(name, own))) {
+    for (List<String> sent : sentCookies(name)) {
       for (List<String> each : eachOf(sent, Blanks.strippedOf(sent))) {
         OF_COOKIE.forEach(decoding -> ways.add(each.stream().map(decoding).toList()));
       }
@@ -460,13 +449,14 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns other values of a cookie: of cookies with similar names, of cookies after a comma,
-   * since ASP.NET splits cookies at commas, and of {@linkplain #COOKIE_INSIDE cookies inside
-   * others}.
-    boolean plain = query == null || query.chars().allMatch(c -> c < 0x7f && c != '%' && c != '+');
+   * Returns the values of a cookie; then those of cookies with similar names or after a comma,
+   * since ASP.NET splits cookies at commas; then each value of {@linkplain CookieInside a cookie
+   * inside another}, of which ASP.NET reads the last one.
    */
-  private List<String> otherCookies(String name, List<String> own) {
-    Set<String> values = new LinkedHashSet<>();
+  private Set<List<String>> sentCookies(String name) {
+    List<String> own = request.cookies(name);
+    Set<String> others = new LinkedHashSet<>();
+    Set<List<String>> inside = new LinkedHashSet<>();
     for (String line : request.headers("Cookie")) {
       boolean comma = line.indexOf(',') >= 0;
       String separated = line.replace(',', ';');
@@ -475,22 +465,20 @@ public final class RequestFacts {
           (found, value) -> {
             boolean same = found.equals(name);
             if (same ? comma : isLike(name, Blanks.stripped(Escapes.lenient(found, false)))) {
-              values.add(value);
+              others.add(value);
             }
           });
       for (String pair : separated.split(";", -1)) {
-        Matcher inside = COOKIE_INSIDE.matcher(pair.strip());
-        boolean wellFormed = inside.matches(); // as nearly all pairs
-        inside.reset();
-        while (!wellFormed && inside.find()) {
-          if (inside.start() > 0 && isLike(name, Escapes.lenient(inside.group(1), false))) {
-            values.add(PlainRequest.unquoted(inside.group(2)));
-          }
+        CookieInside found = CookieInside.of(pair.strip());
+        if (found != null && isLike(name, Escapes.lenient(found.name(), false))) {
+          inside.add(List.of(PlainRequest.unquoted(found.value())));
         }
       }
     }
-    own.forEach(values::remove);
-    return List.copyOf(values);
+    own.forEach(others::remove);
+    Set<List<String>> sent = new LinkedHashSet<>(eachOf(own, List.copyOf(others)));
+    sent.addAll(inside);
+    return sent;
   }
 
   /** Returns the values of a query parameter in the chosen way of reading. */

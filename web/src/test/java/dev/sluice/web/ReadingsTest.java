@@ -223,8 +223,9 @@ final class ReadingsTest {
         "s=a; y=a s=b",
         "s=a; =s=b",
         "s=a; y=\\s=b",
-        "s=a; y=\"a s=b\"",
         "y=a S=%62;s=a",
+        "s=a; y=\"a t=b\" s=b \t",
+        "s=a; x s=c; x s=b; x t=d",
         "s=a; a@s=\"b\""
       })
   void cookieInAMalformedPair_isChargedToo(String cookies) {
@@ -233,7 +234,21 @@ final class ReadingsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"xs=b", "y=a/s=b", "y=\"s=b\"", "y=s=b", "y=a?s=b", "y", "s@=b"})
+  @ValueSource(
+      strings = {
+        "xs=b",
+        "y=a/s=b",
+        "y=\"s=b\"",
+        "y=s=b",
+        "y=a?s=b",
+        "y",
+        "s@=b",
+        "y=\"a s=b\"",
+        "y=\"a s=b\" c",
+        "y=a s=",
+        "y={\"a\":\"/x?s=1\",\"b\":\"/y?s=2\"}",
+        "y={\"s\":\"b\",\"t\":\"s=b\"}; z=[\"s=c\"]"
+      })
   void textInsideAnotherCookie_isNoCookie(String other) {
     assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; " + other)))
         .containsExactly("a");
