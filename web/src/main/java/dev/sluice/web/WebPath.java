@@ -19,7 +19,8 @@ import org.jspecify.annotations.Nullable;
  *    the whole path first, so that the slash separates two names;
  *  - they treat a backslash as a slash;
  *  - they drop parameters, or keep them in the name;
- *  - they resolve "." and "..", or treat them as names;
+ *  - they resolve "." and "..", or treat them as names; in "/a//../b", ".." removes the empty
+ *    segment, or empty segments are dropped first;
  *  - they treat the segment after two slashes at the start as a host;
  *  - in PHP, they run the script that a segment names, on the rest of the path or on no path.
  */
@@ -56,9 +57,8 @@ public final class WebPath {
    *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
    *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
    *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. No segment {@code ..} may remove an empty
-   *     segment, as in {@code /a//../b}. The path must start with a slash, and have no malformed
-   *     escape, no control character, and no unescaped {@code #} or space
+   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
+   *     no malformed escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -131,7 +131,6 @@ public final class WebPath {
     }
     if (dots) {
       requireOneWayOfDots(path);
-      requireNoDotsAfterEmpty(path);
     }
     Set<String> readings = new LinkedHashSet<>();
     addReadings(names, splits, readings);
@@ -141,6 +140,12 @@ public final class WebPath {
     for (String reading : hosts ? List.copyOf(readings) : List.<String>of()) {
       int second = reading.indexOf('/', 1);
       readings.add(second < 0 ? "/" : reading.substring(second));
+    }
+    if (dots) {
+      readings.add(resolvedWithEmpty(path, WebPath::decodedSegment));
+      if (parameters) {
+        readings.add(resolvedWithEmpty(path, Escapes::decoded));
+      }
     }
     return List.copyOf(readings);
   }
@@ -230,11 +235,8 @@ public final class WebPath {
     }
   }
 
-  /**
-   * Throws if a segment {@code ..} removes an empty segment: RFC 3986 reads {@code /a//../b} as
-   * {@code /a/b}, but applications that drop empty segments first read {@code /b}.
-   */
-  private static void requireNoDotsAfterEmpty(String path) {
+  /** Resolves dots as RFC 3986: in {@code /a//../b}, the dots remove the empty segment. */
+  private static String resolvedWithEmpty(String path, Decoding decoding) {
     List<String> names = new ArrayList<>();
     for (String segment : path.substring(1).split("/", -1)) {
       String name = String.valueOf(decodedSegment(segment));

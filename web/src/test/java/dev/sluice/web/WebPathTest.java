@@ -213,18 +213,28 @@ class WebPathTest {
         "/a%2F..",
         "/./a%2Fb",
         "/a;b%2Fc",
-        "/a;%",
-        "/api//../login",
-        "/api/x//../../login",
-        "/api//x/../../login",
-        "/api/;x/../login",
-        "/api//%2e%2E/login",
-        "/api//./../login",
-        "//x/api//../login"
+        "/a;%"
       })
   void readingsOfAny_ofWhatMayBeReadInMoreWays_areNone(String path) {
     assertThatThrownBy(() -> WebPath.readingsOfAny(path))
         .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** RFC 3986 removes the empty segment; applications that drop it first read {@code /login}. */
+  @ParameterizedTest
+  @CsvSource({
+    "/api//../login,         /api/login",
+    "/api//../login,         /login",
+    "/api/x//../../login,    /api/login",
+    "/api//x/../../login,    /api/login",
+    "/api/;x/../login,       /api/login",
+    "/api//%2e%2E/login,     /api/login",
+    "/api//./../login,       /api/login",
+    "//x/api//../login,      /api/login"
+  })
+  void dotsAfterAnEmptySegment_areReadInBothWays(String path, String expected) {
+    assertThat(WebPath.readingsOfAny(path)).contains(expected);
+    assertThat(WebPath.readings(path)).contains(expected);
   }
 
   /** Symfony's {@code Request::getPathInfo} is what follows the name of the front controller. */
