@@ -59,8 +59,6 @@ public final class RequestFacts {
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
-  private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
-
   /** Express parses what follows "j:" as JSON; a JSON text or number has endless spellings. */
   private static final Pattern JSON_SCALAR = Pattern.compile("j:\\s*[\"0-9-].*", Pattern.DOTALL);
 
@@ -71,6 +69,8 @@ public final class RequestFacts {
   private static final Pattern JOINED =
       Pattern.compile("([^\\s,=\"(){}\\[\\]<>]++=*+)\\s*+,.*", Pattern.DOTALL);
 
+  private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
+
   /** Headers with a list of values, which applications read as a whole. */
   private static final Pattern LIST =
       Pattern.compile(
@@ -80,7 +80,6 @@ public final class RequestFacts {
   /** How applications decode a cookie. Tomcat 11 keeps a cookie's quotes; most servers do not. */
   private static final List<UnaryOperator<String>> OF_COOKIE =
       List.of(
-  private final SimilarHeaders similarHeaders;
           value -> value,
           value -> Escapes.lenient(PlainRequest.unquoted(value), false),
           value -> Escapes.lenient(PlainRequest.unquoted(value), true),
@@ -91,6 +90,7 @@ public final class RequestFacts {
       List.of(Escapes::ofForm, Escapes::decoded, Escapes::ofUtf8Form);
 
   private final WebRequest request;
+  private final SimilarHeaders similarHeaders;
   private final ClientAddress client;
   private final boolean methodOverride;
   private final @Nullable String override;
@@ -118,7 +118,6 @@ public final class RequestFacts {
   public RequestFacts(WebRequest request, ClientAddress client) {
     this(request, client, true);
   }
-    this.similarHeaders = new SimilarHeaders(request);
 
   /**
    * Creates a {@code RequestFacts} for a request, with or without method overrides.
@@ -129,13 +128,13 @@ public final class RequestFacts {
    */
   public RequestFacts(WebRequest request, ClientAddress client, boolean methodOverride) {
     this.request = request;
+    this.similarHeaders = new SimilarHeaders(request);
     this.client = client;
     this.methodOverride = methodOverride;
     this.override = null;
     this.exactHeaders = null;
     this.siblings = 1;
     this.chosen = Map.of();
-    this.similarHeaders = facts.similarHeaders;
   }
 
   private RequestFacts(
@@ -146,6 +145,7 @@ public final class RequestFacts {
       int siblings,
       Map<String, List<String>> chosen) {
     this.request = facts.request;
+    this.similarHeaders = facts.similarHeaders;
     this.client = facts.client;
     this.methodOverride = facts.methodOverride;
     this.override = override;
@@ -195,43 +195,13 @@ public final class RequestFacts {
    * Returns each interpretation of the request for rules that match headers. If the request has a
    * header with a similar name, such as {@code X_Api_Key} for {@code X-Api-Key}, each of the {@link
    * #readings()} is repeated with the headers of similar names in place of the headers themselves;
-   * if the request has both headers, once with each of them. If a header can be several lines that
-   * a proxy has joined, the readings are also repeated with the first line.
+   * if the request has both headers, once with each of them.
    *
    * @param headers the names of the headers that the rules match
    * @return at least one interpretation of the request, nearly always exactly one
    * @throws UnusableRequestException see {@link #readings()}
    */
   public List<RequestFacts> readings(Collection<String> headers) {
-    List<RequestFacts> swapped = swappedReadings(headers);
-    List<RequestFacts> all = new ArrayList<>(swapped);
-    for (String header : headers) {
-      for (RequestFacts one : List.copyOf(all)) {
-        List<String> lines = one.headers(header);
-        List<String> first = firstLines(header, lines);
-        if (!first.equals(lines)) {
-          Map<String, List<String>> choice = new HashMap<>(one.chosen);
-          choice.put(part(header), first);
-          all.add(new RequestFacts(one, one.paths, one.override, one.exactHeaders, 1, choice));
-        }
-      }
-      if (all.size() > MOST_READINGS) {
-        throw new UnusableRequestException(
-            "the request has too many interpretations, since some of its headers have commas");
-      }
-    }
-    if (all.size() == swapped.size()) {
-      return swapped; // as for nearly all requests
-    }
-    return all.stream()
-        .map(
-            one ->
-                new RequestFacts(
-                    one, one.paths, one.override, one.exactHeaders, all.size(), one.chosen))
-        .toList();
-  }
-
-  private List<RequestFacts> swappedReadings(Collection<String> headers) {
     List<RequestFacts> each = readings();
     List<String> swapped =
         headers.stream().filter(header -> !similarHeaders.values(header).isEmpty()).toList();
@@ -490,6 +460,7 @@ public final class RequestFacts {
     }
     String query = request.query();
     boolean semicolon = query != null && query.indexOf(';') >= 0;
+    boolean plain = query == null || query.chars().allMatch(c -> c < 0x7f && c != '%' && c != '+');
     Predicate<String> isOther = found -> !found.equals(name) && isLike(name, found);
     Set<List<String>> ways = new LinkedHashSet<>();
     for (String separators : semicolon ? List.of("&", "[&;]") : List.of("&")) {
@@ -536,7 +507,7 @@ public final class RequestFacts {
     if (similar.isEmpty() && exact.stream().noneMatch(SEPARATED.asPredicate())) {
       return normalized(name, exact); // as for nearly all requests
     }
-    String part = part(name);
+    String part = "header " + name.toLowerCase(Locale.ROOT);
     List<String> values = chosen.get(part);
     if (values != null) {
       return values;
@@ -547,22 +518,24 @@ public final class RequestFacts {
     for (List<String> each : swaps ? eachOf(similar, exact) : exactFirst) {
       ways.add(normalized(name, each));
     }
-    List.copyOf(ways).forEach(lines -> ways.add(firstLines(name, lines)));
+    for (List<String> lines : List.copyOf(ways)) {
+      ways.add(lines.stream().map(line -> firstLine(name, line)).toList());
+    }
     return chosen(part, ways);
   }
 
-  private static String part(String header) {
-    return "header " + header.toLowerCase(Locale.ROOT);
-  }
-
-  private static List<String> firstLines(String name, List<String> lines) {
-    return lines.stream()
-        .map(
-            line -> {
-              Matcher joined = JOINED.matcher(line);
-              return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
-            })
-        .toList();
+  /**
+   * Returns the part of a header's value that an application reads if the value is several lines
+   * that a proxy has joined at commas, or if the value is several tokens.
+   *
+   * @param name the header's name, in upper, lower or mixed case
+   * @param value one of the header's {@linkplain #headers values}
+   * @return the text before the first comma; the whole value if the value cannot be several lines
+   */
+  public static String firstLine(String name, String value) {
+    String line = Credentials.areIn(name) ? Credentials.firstToken(value) : value;
+    Matcher joined = JOINED.matcher(line);
+    return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
   }
 
   private static List<String> normalized(String name, List<String> values) {
