@@ -168,15 +168,18 @@ record RequestRule(
                   .formatted(listed(hosts), host == null ? "none" : SafeText.quote(host)));
     }
     for (Map.Entry<String, ValuePattern> header : headers.entrySet()) {
-      List<String> values = facts.headers(header.getKey());
-      if (values.stream().noneMatch(header.getValue()::matches)) {
+      String name = header.getKey();
+      List<String> values = facts.headers(name);
+      // A proxy may have joined the lines of a header; an application reads the first line.
+      if (values.stream().noneMatch(header.getValue()::matches)
+          && values.stream()
+              .map(value -> RequestFacts.firstLine(name, value))
+              .noneMatch(header.getValue()::matches)) {
         return Result.no(
             () ->
                 "the rule needs the header %s: %s%s"
                     .formatted(
-                        header.getKey(),
-                        header.getValue(),
-                        values.isEmpty() ? ", which is absent" : ""));
+                        name, header.getValue(), values.isEmpty() ? ", which is absent" : ""));
       }
     }
     IpAddress client = clients.isEmpty() ? null : facts.address();

@@ -230,7 +230,7 @@ final class RuleReader {
   private static String host(String text) {
     String name = text.endsWith(".") ? text.substring(0, text.length() - 1) : text;
     String host = name.startsWith("*.") ? name.substring(2) : name;
-    if (!host.matches("[A-Za-z0-9._-]+|\\[[0-9A-Fa-f:.]+]")) {
+    if (!host.matches("[A-Za-z0-9_-]+([.][A-Za-z0-9_-]+)*+|\\[[0-9A-Fa-f:.]+]")) {
       throw new IllegalArgumentException(
           "found \"%s\", expected a host without port, or *.example.com for all its subdomains"
               .formatted(text));

@@ -78,23 +78,63 @@ class RequestReadingsTest {
         """;
     PlainRequest.Builder request =
         WebRequest.builder("GET", "/").header("X-Plan", "free, x").header("X-Api-Key", "k");
-    assertThat(charged(book, request)).containsExactly("k", "k");
+    assertThat(charged(book, request)).containsExactly("k");
     request = WebRequest.builder("GET", "/").header("X-Plan", "x, free").header("X-Api-Key", "k,r");
     assertThat(charged(book, request)).containsExactly("k,r", "k");
   }
 
-  @Test
-  void headersWithCommas_haveAtMostSixteenReadings() {
+  /** An auth proxy writes a list such as {@code users,admins} in one line. */
+  @ParameterizedTest
+  @ValueSource(strings = {"users,admins", "admins,users", "users, admins", "admins"})
+  void listInAHeader_isMatchedAsAWhole(String groups) {
     String book =
         """
         rules:
-          - {path: /**, headers: {X-A: "1", X-B: "1", X-C: "1", X-D: "1", X-E: "1"}, limit: PerIp, id: "{ip}"}
+          - {path: /**, headers: {Remote-Groups: "*admins*"}, %s}
+          - {path: /admin/**, deny: true}
+          - {path: /**, limit: PerIp, id: "{ip}"}
         """;
-    PlainRequest.Builder request = WebRequest.builder("GET", "/");
-    List.of("X-A", "X-B", "X-C", "X-D").forEach(header -> request.header(header, "1, 2"));
-    assertThat(charged(book, request)).isEmpty();
-    request.header("X-E", "1, 2");
-    assertThatThrownBy(() -> charged(book, request)).isInstanceOf(UnusableRequestException.class);
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/admin/x").header("Remote-Groups", groups);
+    assertThat(charged(book.formatted("unlimited: true"), request)).isEmpty();
+    assertThat(charged(book.formatted("limit: PerKey, id: admins"), request))
+        .containsExactly("admins");
+  }
+
+  @Test
+  void commasInManyHeaders_areNoMoreReadings() {
+    String book =
+        """
+        rules:
+          - {path: /x, headers: {X-A: "1", X-B: "1", X-C: "1", X-D: "1", X-E: "1"}, limit: PerKey, id: x}
+          - {path: /x, headers: {Authorization: "Basic *"}, limit: PerKey, id: basic}
+          - {path: /**, limit: PerIp, id: "{ip}"}
+        """;
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/y").header("Authorization", "Basic a=b");
+    List.of("X-A", "X-B", "X-C", "X-D", "X-E").forEach(header -> request.header(header, "1, 2"));
+    assertThat(charged(book, request)).containsExactly("192.0.2.7");
+    request.path("/x");
+    assertThat(charged(book, request)).containsExactly("x");
+  }
+
+  @Test
+  void pathBelowAScript_isChargedAsItsRuleSays_andByTheRuleOfTheScript() {
+    String book =
+        """
+        rules:
+          - {path: /theme/**, unlimited: true}
+          - {path: /remote.php/**, unlimited: true}
+          - {path: /wp-login.php, limit: PerKey, id: login}
+          - {path: "/api/**", limit: PerKey, id: api}
+          - {path: /**, limit: PerIp, id: "{ip}"}
+        """;
+    assertThat(charged(book, WebRequest.builder("GET", "/theme/image.php/boost/x"))).isEmpty();
+    assertThat(charged(book, WebRequest.builder("GET", "/remote.php/dav/x"))).isEmpty();
+    assertThat(charged(book, WebRequest.builder("GET", "/api/files/src%2FFoo.php/raw")))
+        .containsExactly("api");
+    assertThat(charged(book, WebRequest.builder("POST", "/wp-login.php/x")))
+        .containsExactly("192.0.2.7", "login");
   }
 
   @Test

@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
  * Express strip no-break spaces and the like from a cookie's name and value. Laravel's middleware
  * TrimStrings, which is on by default, also strips invisible characters from parameters.
  *
- * Headers arrive as ISO 8859-1, so that a blank beyond ASCII can also be the characters of its UTF-8
- * bytes. A text that ends with other UTF-8, such as "voilà" (C3 A0), has a second reading, too: as
+ * A header's bytes arrive as ISO 8859-1. So a UTF-8 blank arrives as two or three characters, such
+ * as C2 A0. A text that ends with other UTF-8, such as "voilà" (C3 A0), has a second reading, too: as
  * ISO 8859-1, A0 is a no-break space. Armeria strips each cookie as ISO 8859-1, so that the last
  * byte of such a blank can be missing.
  */

@@ -54,10 +54,24 @@ final class Credentials {
     return switch (scheme) {
       case "Basic" ->
           "Basic " + Base64.getEncoder().encodeToString(decoded(unseparated(credentials)));
-      case "Bearer" -> "Bearer " + token(unseparated(credentials));
+      case "Bearer" ->
+          "Bearer "
+              + (SEPARATOR.matcher(credentials).find()
+                  ? resigned(credentials)
+                  : token(credentials));
       case "Token" -> "Token " + token(credentials);
       default -> scheme + ' ' + resigned(credentials);
     };
+  }
+
+  /**
+   * Returns the first of several tokens in a {@linkplain #canonical normalized} header. Fly.io
+   * sends several tokens with commas; Rails reads only the text before the first separator.
+   */
+  static String firstToken(String value) {
+    return value.startsWith("Bearer ") && SEPARATOR.matcher(value).find()
+        ? "Bearer " + token(value.substring("Bearer ".length()))
+        : value;
   }
 
   private static String trimmed(String text) {

@@ -47,26 +47,15 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestFacts {
 
-  private static final List<String> SEPARATORS = List.of("-", "_");
   private static final NavigableSet<String> OVERRIDES =
       Stream.of("X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override")
-          .flatMap(name -> underscored(name).stream())
+          .flatMap(name -> SimilarHeaders.spellings(name).stream())
           .collect(Collectors.toCollection(() -> new TreeSet<>(String.CASE_INSENSITIVE_ORDER)));
   private static final Pattern METHOD =
       Pattern.compile("[%1$s]*([A-Za-z_-]{1,64})[%1$s]*".formatted(Credentials.BLANK));
   private static final int MOST_READINGS = 16;
   private static final Pattern MANGLED =
       Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
-
-  /**
-   * A cookie as ASP.NET Core reads it, which skips what it cannot read: in {@code y=a s=b} and
-   * {@code @s=b}, it finds the cookie {@code s}.
-   */
-  private static final Pattern COOKIE_INSIDE =
-      Pattern.compile(
-          "(?<![%1$s])([%1$s]++)=(\"[%2$s]*+\"|[%2$s]*+)"
-              .formatted(
-                  "!#$%&'*+.^_`|~0-9A-Za-z-", "\\x21\\x23-\\x2b\\x2d-\\x3a\\x3c-\\x5b\\x5d-\\x7e"));
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 
@@ -79,6 +68,8 @@ public final class RequestFacts {
    */
   private static final Pattern JOINED =
       Pattern.compile("([^\\s,=\"(){}\\[\\]<>]++=*+)\\s*+,.*", Pattern.DOTALL);
+
+  private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
 
   /** Headers with a list of values, which applications read as a whole. */
   private static final Pattern LIST =
@@ -99,6 +90,7 @@ public final class RequestFacts {
       List.of(Escapes::ofForm, Escapes::decoded, Escapes::ofUtf8Form);
 
   private final WebRequest request;
+  private final SimilarHeaders similarHeaders;
   private final ClientAddress client;
   private final boolean methodOverride;
   private final @Nullable String override;
@@ -111,7 +103,6 @@ public final class RequestFacts {
   private final @Nullable Set<String> exactHeaders;
   private @Nullable List<List<String>> paths;
   private @Nullable List<RequestFacts> readings;
-  private @Nullable Boolean noUnderscores; // whether no header's name has a "_"; null if unknown
   // The ways to read each ambiguous part that the current computation uses, except chosen parts.
   private @Nullable Map<String, List<List<String>>> ambiguous;
   private boolean requestLineMatters;
@@ -137,6 +128,7 @@ public final class RequestFacts {
    */
   public RequestFacts(WebRequest request, ClientAddress client, boolean methodOverride) {
     this.request = request;
+    this.similarHeaders = new SimilarHeaders(request);
     this.client = client;
     this.methodOverride = methodOverride;
     this.override = null;
@@ -153,6 +145,7 @@ public final class RequestFacts {
       int siblings,
       Map<String, List<String>> chosen) {
     this.request = facts.request;
+    this.similarHeaders = facts.similarHeaders;
     this.client = facts.client;
     this.methodOverride = facts.methodOverride;
     this.override = override;
@@ -160,7 +153,6 @@ public final class RequestFacts {
     this.siblings = siblings;
     this.chosen = chosen;
     this.paths = paths;
-    this.noUnderscores = facts.noUnderscores;
     this.addressKnown = facts.addressKnown;
     this.address = facts.address;
   }
@@ -203,45 +195,16 @@ public final class RequestFacts {
    * Returns each interpretation of the request for rules that match headers. If the request has a
    * header with a similar name, such as {@code X_Api_Key} for {@code X-Api-Key}, each of the {@link
    * #readings()} is repeated with the headers of similar names in place of the headers themselves;
-   * if the request has both headers, once with each of them. If a header can be several lines that
-   * a proxy has joined, the readings are also repeated with the first line.
+   * if the request has both headers, once with each of them.
    *
    * @param headers the names of the headers that the rules match
    * @return at least one interpretation of the request, nearly always exactly one
    * @throws UnusableRequestException see {@link #readings()}
    */
   public List<RequestFacts> readings(Collection<String> headers) {
-    List<RequestFacts> swapped = swappedReadings(headers);
-    List<RequestFacts> all = new ArrayList<>(swapped);
-    for (String header : headers) {
-      for (RequestFacts one : List.copyOf(all)) {
-        List<String> lines = one.headers(header);
-        List<String> first = firstLines(header, lines);
-        if (!first.equals(lines)) {
-          Map<String, List<String>> choice = new HashMap<>(one.chosen);
-          choice.put(part(header), first);
-          all.add(new RequestFacts(one, one.paths, one.override, one.exactHeaders, 1, choice));
-        }
-      }
-      if (all.size() > MOST_READINGS) {
-        throw new UnusableRequestException(
-            "the request has too many interpretations, since some of its headers have commas");
-      }
-    }
-    if (all.size() == swapped.size()) {
-      return swapped; // as for nearly all requests
-    }
-    return all.stream()
-        .map(
-            one ->
-                new RequestFacts(
-                    one, one.paths, one.override, one.exactHeaders, all.size(), one.chosen))
-        .toList();
-  }
-
-  private List<RequestFacts> swappedReadings(Collection<String> headers) {
     List<RequestFacts> each = readings();
-    List<String> swapped = headers.stream().filter(header -> !similar(header).isEmpty()).toList();
+    List<String> swapped =
+        headers.stream().filter(header -> !similarHeaders.values(header).isEmpty()).toList();
     if (swapped.isEmpty()) {
       return each;
     }
@@ -443,8 +406,7 @@ public final class RequestFacts {
       return values;
     }
     Set<List<String>> ways = new LinkedHashSet<>();
-    List<String> own = request.cookies(name);
-    for (List<String> sent : eachOf(own, otherCookies(name, own))) {
+    for (List<String> sent : sentCookies(name)) {
       for (List<String> each : eachOf(sent, Blanks.strippedOf(sent))) {
         OF_COOKIE.forEach(decoding -> ways.add(each.stream().map(decoding).toList()));
       }
@@ -457,12 +419,14 @@ public final class RequestFacts {
   }
 
   /**
-   * Returns other values of a cookie: of cookies with similar names, of cookies after a comma,
-   * since ASP.NET splits cookies at commas, and of {@linkplain #COOKIE_INSIDE cookies inside
-   * others}.
+   * Returns the values of a cookie; then those of cookies with similar names or after a comma,
+   * since ASP.NET splits cookies at commas; then each value of {@linkplain CookieInside a cookie
+   * inside another}, of which ASP.NET reads the last one.
    */
-  private List<String> otherCookies(String name, List<String> own) {
-    Set<String> values = new LinkedHashSet<>();
+  private Set<List<String>> sentCookies(String name) {
+    List<String> own = request.cookies(name);
+    Set<String> others = new LinkedHashSet<>();
+    Set<List<String>> inside = new LinkedHashSet<>();
     for (String line : request.headers("Cookie")) {
       boolean comma = line.indexOf(',') >= 0;
       String separated = line.replace(',', ';');
@@ -471,22 +435,20 @@ public final class RequestFacts {
           (found, value) -> {
             boolean same = found.equals(name);
             if (same ? comma : isLike(name, Blanks.stripped(Escapes.lenient(found, false)))) {
-              values.add(value);
+              others.add(value);
             }
           });
       for (String pair : separated.split(";", -1)) {
-        Matcher inside = COOKIE_INSIDE.matcher(pair.strip());
-        boolean wellFormed = inside.matches(); // as nearly all pairs
-        inside.reset();
-        while (!wellFormed && inside.find()) {
-          if (inside.start() > 0 && isLike(name, Escapes.lenient(inside.group(1), false))) {
-            values.add(PlainRequest.unquoted(inside.group(2)));
-          }
+        CookieInside found = CookieInside.of(pair.strip());
+        if (found != null && isLike(name, Escapes.lenient(found.name(), false))) {
+          inside.add(List.of(PlainRequest.unquoted(found.value())));
         }
       }
     }
-    own.forEach(values::remove);
-    return List.copyOf(values);
+    own.forEach(others::remove);
+    Set<List<String>> sent = new LinkedHashSet<>(eachOf(own, List.copyOf(others)));
+    sent.addAll(inside);
+    return sent;
   }
 
   /** Returns the values of a query parameter in the chosen way of reading. */
@@ -498,10 +460,11 @@ public final class RequestFacts {
     }
     String query = request.query();
     boolean semicolon = query != null && query.indexOf(';') >= 0;
+    boolean plain = query == null || query.chars().allMatch(c -> c < 0x7f && c != '%' && c != '+');
     Predicate<String> isOther = found -> !found.equals(name) && isLike(name, found);
     Set<List<String>> ways = new LinkedHashSet<>();
     for (String separators : semicolon ? List.of("&", "[&;]") : List.of("&")) {
-      for (QueryString.Decoding decoding : OF_QUERY) {
+      for (QueryString.Decoding decoding : plain ? OF_QUERY.subList(0, 1) : OF_QUERY) {
         List<String> own = QueryString.values(query, name::equals, separators, decoding);
         List<String> other = QueryString.values(query, isOther, separators, decoding);
         for (List<String> each : eachOf(own, other)) {
@@ -540,11 +503,11 @@ public final class RequestFacts {
    */
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
-    List<String> similar = similar(name);
-    if (similar.isEmpty() && exact.stream().noneMatch(value -> value.indexOf(',') >= 0)) {
+    List<String> similar = similarHeaders.values(name);
+    if (similar.isEmpty() && exact.stream().noneMatch(SEPARATED.asPredicate())) {
       return normalized(name, exact); // as for nearly all requests
     }
-    String part = part(name);
+    String part = "header " + name.toLowerCase(Locale.ROOT);
     List<String> values = chosen.get(part);
     if (values != null) {
       return values;
@@ -555,75 +518,30 @@ public final class RequestFacts {
     for (List<String> each : swaps ? eachOf(similar, exact) : exactFirst) {
       ways.add(normalized(name, each));
     }
-    List.copyOf(ways).forEach(lines -> ways.add(firstLines(name, lines)));
+    for (List<String> lines : List.copyOf(ways)) {
+      ways.add(lines.stream().map(line -> firstLine(name, line)).toList());
+    }
     return chosen(part, ways);
   }
 
-  private static String part(String header) {
-    return "header " + header.toLowerCase(Locale.ROOT);
-  }
-
-  private static List<String> firstLines(String name, List<String> lines) {
-    return lines.stream()
-        .map(
-            line -> {
-              Matcher joined = JOINED.matcher(line);
-              return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
-            })
-        .toList();
+  /**
+   * Returns the part of a header's value that an application reads if the value is several lines
+   * that a proxy has joined at commas, or if the value is several tokens.
+   *
+   * @param name the header's name, in upper, lower or mixed case
+   * @param value one of the header's {@linkplain #headers values}
+   * @return the text before the first comma; the whole value if the value cannot be several lines
+   */
+  public static String firstLine(String name, String value) {
+    String line = Credentials.areIn(name) ? Credentials.firstToken(value) : value;
+    Matcher joined = JOINED.matcher(line);
+    return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
   }
 
   private static List<String> normalized(String name, List<String> values) {
     return values.stream()
         .map(value -> Credentials.areIn(name) ? Credentials.canonical(value) : value.strip())
         .toList();
-  }
-
-  /** Returns the values of the headers that CGI cannot distinguish from the given header. */
-  private List<String> similar(String name) {
-    if (name.indexOf('-') < 0 || hasNoUnderscores()) {
-      return List.of(); // as for nearly all requests
-    }
-    Iterable<String> known = request.headerNames();
-    Set<String> names = new TreeSet<>(String.CASE_INSENSITIVE_ORDER);
-    (known == null ? underscored(name) : known).forEach(names::add);
-    List<String> values = new ArrayList<>();
-    for (String other : names) {
-      if (!other.equalsIgnoreCase(name)
-          && other.replace('_', '-').equalsIgnoreCase(name.replace('_', '-'))) {
-        values.addAll(request.headers(other));
-      }
-    }
-    return values;
-  }
-
-  /** Whether the names of the request's headers can be listed, and none has a "_". */
-  private boolean hasNoUnderscores() {
-    Boolean known = noUnderscores;
-    if (known != null) {
-      return known;
-    }
-    Iterable<String> names = request.headerNames();
-    boolean none = names != null;
-    for (String name : names == null ? List.<String>of() : names) {
-      none &= name.indexOf('_') < 0;
-    }
-    noUnderscores = none;
-    return none;
-  }
-
-  /** Returns a header's name, and the names that are equal in CGI, which treats "-" like "_". */
-  private static List<String> underscored(String name) {
-    List<String> names = new ArrayList<>(List.of(""));
-    for (String part : name.split("-", 5)) {
-      List<String> longer = new ArrayList<>();
-      for (String separator : names.get(0).isEmpty() ? List.of("") : SEPARATORS) {
-        names.forEach(start -> longer.add(start + separator + part));
-      }
-      names = longer;
-    }
-    names.add(name.replace('-', '_')); // the only other name in CGI if there are many dashes
-    return names;
   }
 
   /**
@@ -717,7 +635,7 @@ public final class RequestFacts {
    */
   public long cost(String header, long otherwise) {
     long exact = cost(header, request.headers(header), otherwise);
-    return Math.max(exact, cost(header, similar(header), exact));
+    return Math.max(exact, cost(header, similarHeaders.values(header), exact));
   }
 
   private static long cost(String header, List<String> values, long otherwise) {

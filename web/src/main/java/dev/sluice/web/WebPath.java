@@ -6,7 +6,6 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.LinkedHashSet;
 import java.util.List;
-import java.util.Locale;
 import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
@@ -19,7 +18,8 @@ import org.jspecify.annotations.Nullable;
  *    the whole path first, so that the slash separates two names;
  *  - they treat a backslash as a slash;
  *  - they drop parameters, or keep them in the name;
- *  - they resolve "." and "..", or treat them as names;
+ *  - they resolve "." and "..", or treat them as names; in "/a//../b", ".." removes the empty
+ *    segment, or empty segments are dropped first;
  *  - they treat the segment after two slashes at the start as a host;
  *  - in PHP, they run the script that a segment names, on the rest of the path or on no path.
  */
@@ -30,8 +30,12 @@ import org.jspecify.annotations.Nullable;
  */
 public final class WebPath {
 
-  /** The end of a PHP script's name, which a path of this script can follow. */
-  private static final Pattern SCRIPT = Pattern.compile("\\.php", Pattern.CASE_INSENSITIVE);
+  /**
+   * A PHP script's name. The router of a framework, whose script has one of three names, also reads
+   * {@code /index.phplogin}; all other scripts end with their segment.
+   */
+  private static final Pattern SCRIPT =
+      Pattern.compile("/(index|app|app_dev)\\.php|\\.php(?=/)", Pattern.CASE_INSENSITIVE);
 
   /** With the path itself, each script's three readings make 16, as many as a request may have. */
   private static final int MOST_SCRIPTS = 5;
@@ -56,9 +60,8 @@ public final class WebPath {
    *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
    *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
    *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. No segment {@code ..} may remove an empty
-   *     segment, as in {@code /a//../b}. The path must start with a slash, and have no malformed
-   *     escape, no control character, and no unescaped {@code #} or space
+   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
+   *     no malformed escape, no control character, and no unescaped {@code #} or space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -67,8 +70,9 @@ public final class WebPath {
   /**
    * Returns the results of {@link #readings}, the interpretations of the path by applications that
    * keep parameters ({@code ;a=b}) in the name, and those by PHP scripts: {@code /index.php/login}
-   * is {@code /login} for Symfony, and runs the script {@code /index.php}. Use this method in a
-   * server that does not know which application handles the request.
+   * is {@code /login} for Symfony, and {@code /wp-login.php/x} runs the script {@code
+   * /wp-login.php}. Use this method in a server that does not know which application handles the
+   * request.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one path
@@ -86,8 +90,8 @@ public final class WebPath {
   }
 
   /**
-   * Adds the path of each script that a path names, and the rest of the path: at the root, since
-   * the web server can hide the script's folder, and in this folder.
+   * Adds the path of each script that a path names. For a framework's router, also adds the rest of
+   * the path: at the root, since the web server can hide the script's folder, and in this folder.
    */
   private static void addReadingsOfScripts(String path, Set<String> readings) {
     int scripts = 0;
@@ -97,10 +101,10 @@ public final class WebPath {
         throw new UnusableRequestException("the path has more than 5 names of PHP scripts");
       }
       String script = path.substring(0, name.end());
-      String rest = path.substring(name.end());
-      if (!rest.isEmpty() || script.toLowerCase(Locale.ROOT).endsWith("/index.php")) {
+      readings.add(script);
+      if (name.group(1) != null) {
+        String rest = path.substring(name.end());
         String folder = script.substring(0, script.lastIndexOf('/') + 1);
-        readings.add(script);
         readings.add("/" + String.join("/", PathPattern.segments(rest)));
         readings.add("/" + String.join("/", PathPattern.segments(folder + "/" + rest)));
       }
@@ -131,12 +135,17 @@ public final class WebPath {
     }
     if (dots) {
       requireOneWayOfDots(path);
-      requireNoDotsAfterEmpty(path);
     }
     Set<String> readings = new LinkedHashSet<>();
     addReadings(names, splits, readings);
     if (parameters) {
       addReadings(names(path, Escapes::decoded), splits, readings);
+    }
+    if (dots) {
+      readings.add(resolvedWithEmpty(path, WebPath::decodedSegment));
+      if (parameters) {
+        readings.add(resolvedWithEmpty(path, Escapes::decoded));
+      }
     }
     for (String reading : hosts ? List.copyOf(readings) : List.<String>of()) {
       int second = reading.indexOf('/', 1);
@@ -230,19 +239,13 @@ public final class WebPath {
     }
   }
 
-  /**
-   * Throws if a segment {@code ..} removes an empty segment: RFC 3986 reads {@code /a//../b} as
-   * {@code /a/b}, but applications that drop empty segments first read {@code /b}.
-   */
-  private static void requireNoDotsAfterEmpty(String path) {
+  /** Resolves dots as RFC 3986: in {@code /a//../b}, the dots remove the empty segment. */
+  private static String resolvedWithEmpty(String path, Decoding decoding) {
     List<String> names = new ArrayList<>();
     for (String segment : path.substring(1).split("/", -1)) {
-      String name = String.valueOf(decodedSegment(segment));
-      if (name.equals("..") && !names.isEmpty() && names.get(names.size() - 1).isEmpty()) {
-        throw new UnusableRequestException("the path has a segment .. that removes an empty one");
-      }
-      addResolved(name, names);
+      addResolved(String.valueOf(decoding.name(segment)), names);
     }
+    return "/" + String.join("/", names.stream().filter(name -> !name.isEmpty()).toList());
   }
 
   private static List<String> names(String path, Decoding decoding) {

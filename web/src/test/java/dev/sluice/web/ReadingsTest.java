@@ -223,8 +223,9 @@ final class ReadingsTest {
         "s=a; y=a s=b",
         "s=a; =s=b",
         "s=a; y=\\s=b",
-        "s=a; y=\"a s=b\"",
         "y=a S=%62;s=a",
+        "s=a; y=\"a t=b\" s=b \t",
+        "s=a; x s=c; x s=b; x t=d",
         "s=a; a@s=\"b\""
       })
   void cookieInAMalformedPair_isChargedToo(String cookies) {
@@ -233,7 +234,21 @@ final class ReadingsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"xs=b", "y=a/s=b", "y=\"s=b\"", "y=s=b", "y=a?s=b", "y", "s@=b"})
+  @ValueSource(
+      strings = {
+        "xs=b",
+        "y=a/s=b",
+        "y=\"s=b\"",
+        "y=s=b",
+        "y=a?s=b",
+        "y",
+        "s@=b",
+        "y=\"a s=b\"",
+        "y=\"a s=b\" c",
+        "y=a s=",
+        "y={\"a\":\"/x?s=1\",\"b\":\"/y?s=2\"}",
+        "y={\"s\":\"b\",\"t\":\"s=b\"}; z=[\"s=c\"]"
+      })
   void textInsideAnotherCookie_isNoCookie(String other) {
     assertThat(values("cookie:s", WebRequest.builder("GET", "/").header("Cookie", "s=a; " + other)))
         .containsExactly("a");
@@ -504,19 +519,51 @@ final class ReadingsTest {
   }
 
   @ParameterizedTest
-  @ValueSource(
-      strings = {
-        "Bearer t1,r2",
-        "Bearer t1;r2",
-        "Bearer t1\tr2",
-        "Bearer t1, Bearer t2",
-        "Basic dTpw,Basic YTpi",
-        "Bearer eyJ9.e30.c2ln=r2"
-      })
+  @ValueSource(strings = {"Basic dTpw,Basic YTpi", "Bearer eyJ9.e30.c2ln=r2"})
   void credentialsThatApplicationsReadInManyWays_areRefused(String value) {
     PlainRequest.Builder request = WebRequest.builder("GET", "/").header("Authorization", value);
     assertThatThrownBy(() -> values("header:Authorization", request))
         .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** Fly.io sends several tokens in one header; Rails reads the text before the separator. */
+  @ParameterizedTest
+  @ValueSource(strings = {"t1,r2", "t1;r2", "t1\tr2", "t1, Bearer t2", "t1,", "t1=,r2"})
+  void severalTokens_areChargedTogether_andByTheFirstToken(String tokens) {
+    assertThat(
+            values(
+                "header:Authorization",
+                WebRequest.builder("GET", "/").header("Authorization", "bearer " + tokens)))
+        .containsExactly("Bearer " + tokens, "Bearer " + tokens.replaceAll("[,;\t].*", ""));
+  }
+
+  @Test
+  void firstToken_isTheTokenThatRailsReads() {
+    for (String sent : List.of(",;t1", "token=\"t1\", n=\"x\"", "\"t1\",r2")) {
+      assertThat(
+              values(
+                  "header:Authorization",
+                  WebRequest.builder("GET", "/").header("Authorization", "Bearer " + sent)))
+          .hasSize(2)
+          .contains("Bearer t1");
+    }
+  }
+
+  /** Parameters of other schemes, and the tokens that Fly.io's own scheme sends. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "Digest username=\"u\", realm=\"r\"",
+        "Aws4-hmac-sha256 Credential=a/b, SignedHeaders=host;x-date, Signature=12",
+        "Flyv1 fm2_a,fm2_b",
+        "Oauth oauth_token=\"a\", oauth_nonce=\"b\""
+      })
+  void commaInOtherCredentials_isPartOfTheirValue(String value) {
+    assertThat(
+            values(
+                "header:Authorization",
+                WebRequest.builder("GET", "/").header("Authorization", value)))
+        .containsExactly(value);
   }
 
   /** nginx and Envoy join the lines of a header; the application still gets each line. */

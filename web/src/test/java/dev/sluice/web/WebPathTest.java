@@ -213,18 +213,28 @@ class WebPathTest {
         "/a%2F..",
         "/./a%2Fb",
         "/a;b%2Fc",
-        "/a;%",
-        "/api//../login",
-        "/api/x//../../login",
-        "/api//x/../../login",
-        "/api/;x/../login",
-        "/api//%2e%2E/login",
-        "/api//./../login",
-        "//x/api//../login"
+        "/a;%"
       })
   void readingsOfAny_ofWhatMayBeReadInMoreWays_areNone(String path) {
     assertThatThrownBy(() -> WebPath.readingsOfAny(path))
         .isInstanceOf(UnusableRequestException.class);
+  }
+
+  /** RFC 3986 removes the empty segment; applications that drop it first read {@code /login}. */
+  @ParameterizedTest
+  @CsvSource({
+    "/api//../login,         /api/login",
+    "/api//../login,         /login",
+    "/api/x//../../login,    /api/login",
+    "/api//x/../../login,    /api/login",
+    "/api/;x/../login,       /api/login",
+    "/api//%2e%2E/login,     /api/login",
+    "/api//./../login,       /api/login",
+    "//x/api//../login,      /api/login"
+  })
+  void dotsAfterAnEmptySegment_areReadInBothWays(String path, String expected) {
+    assertThat(WebPath.readingsOfAny(path)).contains(expected);
+    assertThat(WebPath.readings(path)).contains(expected);
   }
 
   /** Symfony's {@code Request::getPathInfo} is what follows the name of the front controller. */
@@ -242,20 +252,48 @@ class WebPathTest {
     "/shop/index.php,            /shop",
     "/public/index.php/login,    /login",
     "/shop/index.php/login,      /shop/login",
+    "/app.php/login,             /login",
+    "/web/app_dev.php/login,     /login",
     "/wp-login.php/x,            /wp-login.php",
-    "/x.php/wp-login.php,        /wp-login.php",
+    "/wp-login.PHP;a/x,          /wp-login.PHP",
+    "/wp-login.php%2Fx,          /wp-login.php",
+    "/x.php/wp-login.php,        /x.php",
     "/a.php/index.php/login/b.php, /login/b.php"
   })
   void readingsOfAny_haveWhatAPhpScriptReads(String path, String expected) {
     assertThat(WebPath.readingsOfAny(path)).contains(expected);
   }
 
+  /** Moodle, Nextcloud and others hand a path to a script; other files have such names, too. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "/wp-login.php",
+        "/a.ph/b",
+        "/files/config.php.dist",
+        "/articles/what.php-users-need",
+        "/my-index.php-notes",
+        "/a/b.php7/c"
+      })
+  void readingsOfAny_ofAFileThatIsNoScript_areOne(String path) {
+    assertThat(WebPath.readingsOfAny(path)).containsExactly(path);
+  }
+
   @Test
-  void readingsOfAny_ofOneScript_areOne_andOfManyScriptsNone() {
-    assertThat(WebPath.readingsOfAny("/wp-login.php")).containsExactly("/wp-login.php");
-    assertThat(WebPath.readingsOfAny("/a.ph/b")).containsExactly("/a.ph/b");
+  void readingsOfAny_ofAPathBelowAScript_areThePathAndTheScript() {
+    assertThat(WebPath.readingsOfAny("/theme/image.php/boost/x"))
+        .containsExactly("/theme/image.php/boost/x", "/theme/image.php");
+    assertThat(WebPath.readingsOfAny("/remote.php/dav/files"))
+        .containsExactly("/remote.php/dav/files", "/remote.php");
+    assertThat(WebPath.readingsOfAny("/a/src%2FFoo.php/raw"))
+        .containsExactly(
+            "/a/src%2FFoo.php/raw", "/a/src/Foo.php/raw", "/a/src%2FFoo.php", "/a/src/Foo.php");
     assertThat(WebPath.readings("/index.php/login")).containsExactly("/index.php/login");
-    assertThatThrownBy(() -> WebPath.readingsOfAny("/x.php".repeat(6)))
+  }
+
+  @Test
+  void pathOfManyScripts_isRefused() {
+    assertThatThrownBy(() -> WebPath.readingsOfAny("/x.php".repeat(7)))
         .isInstanceOf(UnusableRequestException.class)
         .hasMessage("the path has more than 5 names of PHP scripts");
   }

@@ -27,11 +27,18 @@ final class AskedRequest implements WebRequest {
   private static final String HOST = "X-Forwarded-Host";
 
   /**
-   * Headers that change the path for Django on Daphne, for gunicorn and for Yii. Most proxies
-   * forward these headers from their clients to the application.
+   * Headers that change the path for Django on Daphne, for gunicorn, and for Yii, which runs on PHP
+   * and cannot distinguish "-" from "_". Most proxies forward these headers from their clients to
+   * the application.
    */
   private static final List<String> CHANGE_THE_PATH =
-      List.of("Daphne-Root-Path", "SCRIPT_NAME", "X-Rewrite-Url");
+      List.of(
+          "Daphne-Root-Path",
+          "SCRIPT_NAME",
+          "X-Rewrite-Url",
+          "X_Rewrite_Url",
+          "X-Rewrite_Url",
+          "X_Rewrite-Url");
 
   private static final String BEHIND = ForwardAuthResource.PATH + "/";
 

@@ -200,11 +200,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
         found.line());
   }
 
-  /** Returns the client's request; method and path are null if the proxy has not sent them. */
+  /** Returns the client's request; without method and path if these are missing or unusable. */
   private static DeniedRequest requestOf(AskedRequest asked, Charges charges) {
     try {
       return new DeniedRequest(DOOR, asked.method(), asked.path(), charges.rule());
-    } catch (WireException e) {
+    } catch (WireException | UnusableRequestException e) {
       return new DeniedRequest(DOOR, null, null, charges.rule());
     }
   }

@@ -95,6 +95,7 @@ final class ForwardAuthTest {
   private final BucketStore store = this::charge;
 
   private final MeterRegistry meters = new SimpleMeterRegistry();
+  private Denials denials = Denials.none();
 
   @TempDir Path folder;
 
@@ -132,7 +133,7 @@ final class ForwardAuthTest {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 ConnectionBudget.usual())
             .part(TestParts.http(limiter, store))
-            .part(new ForwardAuthPart(limiter, client, meters, Denials.none()))
+            .part(new ForwardAuthPart(limiter, client, meters, denials))
             .start();
   }
 
@@ -543,7 +544,15 @@ final class ForwardAuthTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"Daphne-Root-Path", "SCRIPT_NAME", "Script_Name", "X-Rewrite-Url"})
+  @ValueSource(
+      strings = {
+        "Daphne-Root-Path",
+        "SCRIPT_NAME",
+        "Script_Name",
+        "X-Rewrite-Url",
+        "X_Rewrite_Url",
+        "X-Rewrite_URL"
+      })
   void headerThatChangesThePath_isRefused_unlessThePathIsNotUsed(String name) throws IOException {
     startWithRules();
     HttpResponse<String> answer = asked("POST", "/x/login", name, "/x");
@@ -561,7 +570,22 @@ final class ForwardAuthTest {
       assertThat(asked("POST", "/index.php/login").statusCode()).isEqualTo(status);
     }
     assertThat(asked("POST", "/login").statusCode()).isEqualTo(429);
-    assertThat(asked("POST", "/api//../login").statusCode()).isEqualTo(400);
+    assertThat(asked("POST", "/api//../login").statusCode()).isEqualTo(429);
+    assertThat(asked("POST", "/login//../x").statusCode()).isEqualTo(200);
+  }
+
+  @Test
+  void deniedRequest_isA429_evenIfItsPathIsUnusable() throws IOException {
+    denials = Denials.to(null, true);
+    start();
+    for (int status : new int[] {200, 200, 200, 429}) {
+      String[] unusable = {
+        "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/a", "X-Rewrite-Url", "/x"
+      };
+      assertThat(get("?limit=ApiCallsPerKey&id=h", unusable).statusCode()).isEqualTo(status);
+    }
+    assertThat(denials.last("ApiCallsPerKey", "h")).hasSize(1);
+    assertThat(denials.last("ApiCallsPerKey", "h").get(0).asked().path()).isNull();
   }
 
   @Test
