@@ -26,6 +26,16 @@ final class Credentials {
 
   private static final Pattern TOKEN_NAME = Pattern.compile("^(Token|Bearer) (?:token=)?+\"?+");
   private static final Pattern SEPARATOR = Pattern.compile("[,;\t]");
+  private static final Pattern SEPARATOR_OR_BLANK = Pattern.compile("[,;%s]".formatted(BLANK));
+
+  /** A blank in a token: passport-jwt reads the token before it. */
+  private static final Pattern BLANK_IN_TOKEN =
+      Pattern.compile("[^,;%1$s][%1$s&&[^\t]]++[^,;%1$s]".formatted(BLANK));
+
+  /** Laravel reads what follows the last "Bearer ", and jwt-auth what follows the last "bearer". */
+  private static final Pattern SECOND_BEARER =
+      Pattern.compile(
+          ".+bearer(?:[%s]|ey).*".formatted(BLANK), Pattern.CASE_INSENSITIVE | Pattern.DOTALL);
 
   /** A JSON Web Token; its header, a JSON object, begins with "ey" in Base64. */
   private static final Pattern JWT = Pattern.compile("(ey[^.]*\\..*\\.)([^.]*)", Pattern.DOTALL);
@@ -49,16 +59,15 @@ final class Credentials {
     if (!form.matches()) {
       return scheme(text);
     }
+    if (SECOND_BEARER.matcher(text).matches()) {
+      throw new UnusableRequestException("the credentials have a second scheme Bearer");
+    }
     String scheme = scheme(form.group(1));
     String credentials = trimmed(form.group(2));
     return switch (scheme) {
       case "Basic" ->
           "Basic " + Base64.getEncoder().encodeToString(decoded(unseparated(credentials)));
-      case "Bearer" ->
-          "Bearer "
-              + (SEPARATOR.matcher(credentials).find()
-                  ? resigned(credentials)
-                  : token(credentials));
+      case "Bearer" -> "Bearer " + bearer(credentials);
       case "Token" -> "Token " + token(credentials);
       default -> scheme + ' ' + resigned(credentials);
     };
@@ -78,9 +87,17 @@ final class Credentials {
     return NOT_ASCII_ENDS.matcher(text).replaceAll("");
   }
 
+  /** Returns one token in normalized form, and several tokens as they are written. */
+  private static String bearer(String credentials) {
+    if (BLANK_IN_TOKEN.matcher(credentials).find()) {
+      throw new UnusableRequestException("the credentials contain a blank");
+    }
+    return SEPARATOR.matcher(credentials).find() ? resigned(credentials) : token(credentials);
+  }
+
   private static String unseparated(String credentials) {
-    if (SEPARATOR.matcher(credentials).find()) {
-      throw new UnusableRequestException("the credentials contain a comma, a semicolon or a tab");
+    if (SEPARATOR_OR_BLANK.matcher(credentials).find()) {
+      throw new UnusableRequestException("the credentials contain a comma, a semicolon or a blank");
     }
     return credentials;
   }
@@ -95,10 +112,12 @@ final class Credentials {
 
   private static String resigned(String token) {
     Matcher jwt = JWT.matcher(token);
-    return jwt.matches()
-        ? jwt.group(1)
-            + Base64.getUrlEncoder().withoutPadding().encodeToString(decoded(jwt.group(2)))
-        : token;
+    if (!jwt.matches()) {
+      return token;
+    }
+    byte[] signature = decoded(unseparated(jwt.group(2)));
+    return unseparated(jwt.group(1))
+        + Base64.getUrlEncoder().withoutPadding().encodeToString(signature);
   }
 
   /** Returns a text that is compared with {@linkplain #canonical headers} or their beginnings. */

@@ -30,7 +30,7 @@ final class SimilarHeaders {
 
   /** Returns the values of the headers that CGI cannot distinguish from the given header. */
   List<String> values(String name) {
-    if (name.indexOf('-') < 0) {
+    if (name.indexOf('-') < 0 && name.indexOf('_') < 0) {
       return List.of();
     }
     Map<String, Set<String>> known = names();
