@@ -533,9 +533,13 @@ public final class RequestFacts {
    * @return the text before the first comma; the whole value if the value cannot be several lines
    */
   public static String firstLine(String name, String value) {
-    String line = Credentials.areIn(name) ? Credentials.firstToken(value) : value;
-    Matcher joined = JOINED.matcher(line);
-    return joined.matches() && !LIST.matcher(name).matches() ? joined.group(1) : line;
+    boolean credentials = Credentials.areIn(name);
+    String line = credentials ? Credentials.firstToken(value) : value;
+    int start = credentials ? line.indexOf(' ') + 1 : 0; // behind the scheme
+    Matcher joined = JOINED.matcher(line).region(start, line.length());
+    return joined.matches() && !LIST.matcher(name).matches()
+        ? line.substring(0, joined.end(1))
+        : line;
   }
 
   private static List<String> normalized(String name, List<String> values) {

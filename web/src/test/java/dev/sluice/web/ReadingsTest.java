@@ -569,13 +569,23 @@ final class ReadingsTest {
     }
   }
 
-  /** Parameters of other schemes, and the tokens that Fly.io's own scheme sends. */
+  /** Two lines that Envoy has joined, and the tokens that Fly.io's own scheme sends. */
+  @ParameterizedTest
+  @ValueSource(strings = {"Apikey k1,ApiKey r2", "Apikey k1 , r2", "Flyv1 k1,k2"})
+  void credentialsThatAProxyHasJoined_areChargedByTheFirstToo(String value) {
+    assertThat(
+            values(
+                "header:Authorization",
+                WebRequest.builder("GET", "/").header("Authorization", value)))
+        .containsExactlyInAnyOrder(value, value.substring(0, value.indexOf(' ')) + " k1");
+  }
+
+  /** Parameters of other schemes. */
   @ParameterizedTest
   @ValueSource(
       strings = {
         "Digest username=\"u\", realm=\"r\"",
         "Aws4-hmac-sha256 Credential=a/b, SignedHeaders=host;x-date, Signature=12",
-        "Flyv1 fm2_a,fm2_b",
         "Oauth oauth_token=\"a\", oauth_nonce=\"b\""
       })
   void commaInOtherCredentials_isPartOfTheirValue(String value) {
