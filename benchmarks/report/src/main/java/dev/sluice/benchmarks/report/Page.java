@@ -167,7 +167,7 @@ public final class Page {
       if (other == null) {
         return "–";
       }
-      double times = unit.endsWith("/s") ? sluice / other.value : other.value / sluice;
+      double times = unit.contains("/s") ? sluice / other.value : other.value / sluice;
       return String.format(Locale.ROOT, "%.2f%s", times, peer == null ? "*" : "");
     }
   }

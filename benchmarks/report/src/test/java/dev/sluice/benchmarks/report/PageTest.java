@@ -52,7 +52,16 @@ class PageTest {
     write("replay", row("l", "MB", "1", "null", "null", "null", "null", "2030-01-01", false));
     write(
         "server",
-        row("s", "answers/s", "9", "null", "null", "\"empty\"", "10", "2026-01-03", true));
+        row(
+            "s",
+            "answers/s of one core",
+            "9",
+            "null",
+            "null",
+            "\"empty\"",
+            "10",
+            "2026-01-03",
+            true));
     write("web", row("hidden", "µs", "1", "null", "null", "null", "null", "2030-01-01", false));
 
     assertThat(Page.rewritten(PAGE, results))
@@ -65,7 +74,7 @@ class PageTest {
             | a, ns | 20 | Peer 30 | b 10.5 | 1.50 |
             | r, calls/s | 3,000 | Peer 1,500 | – | 2.00 |
             | q, ms | 2 | – | – | – |
-            | s, answers/s | 9 | – | empty 10 | 0.90* |
+            | s, answers/s of one core | 9 | – | empty 10 | 0.90* |
 
             More.
             """);
