@@ -15,9 +15,9 @@ import org.jspecify.annotations.Nullable;
  * id, or no header), the address of this proxy is used for all of its clients.
  *
  * <p>IPv6 addresses are grouped by their first 64 bits, since a provider assigns each customer at
- * least a /64 range. Addresses of NAT64 ({@code 64:ff9b::/96}) are no exception: behind such a
- * translator, all IPv4 clients are one client. An IPv4-mapped IPv6 address is read as the IPv4
- * address.
+ * least a /64 range. All addresses of NAT64 ({@code 64:ff9b::/96}) have the same first 64 bits, so
+ * all IPv4 clients behind such a translator are one client. An IPv4-mapped IPv6 address is read as
+ * the IPv4 address.
  *
  * <p>Immutable and thread-safe; does no DNS look-up.
  */

@@ -8,7 +8,7 @@ import org.jspecify.annotations.Nullable;
 /*
  * ASP.NET Core skips what it cannot read, one character after the other, until it finds a cookie
  * with a separator or the end of the header behind its value: in "y=a s=b" and "@s=b", the cookie
- * s. Text between quotes, such as a URL in JSON, is no cookie, since a quote follows its value.
+ * s. ASP.NET does not find the s in y={"a":"/x?s=1"}, since a quote follows the value 1.
  */
 /** A cookie that ASP.NET Core reads inside another cookie, which is malformed. */
 record CookieInside(String name, String value) {
