@@ -171,10 +171,11 @@ record RequestRule(
       String name = header.getKey();
       List<String> values = facts.headers(name);
       // A proxy may have joined the lines of a header; an application reads the first line.
-      if (values.stream().noneMatch(header.getValue()::matches)
-          && values.stream()
-              .map(value -> RequestFacts.firstLine(name, value))
-              .noneMatch(header.getValue()::matches)) {
+      if (values.stream()
+          .noneMatch(
+              value ->
+                  header.getValue().matches(value)
+                      || header.getValue().matches(RequestFacts.firstLine(name, value)))) {
         return Result.no(
             () ->
                 "the rule needs the header %s: %s%s"

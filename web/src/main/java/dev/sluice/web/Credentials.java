@@ -25,7 +25,10 @@ final class Credentials {
       Pattern.compile("^[,;\\s]*+(?:token=)?+\"?+([^,;\t]*+).*", Pattern.DOTALL);
 
   private static final Pattern TOKEN_NAME = Pattern.compile("^(Token|Bearer) (?:token=)?+\"?+");
-  private static final Pattern SEPARATOR = Pattern.compile("[,;\t]");
+
+  /** What can separate several tokens, or parameters from a token. */
+  static final Pattern SEPARATOR = Pattern.compile("[,;\t]");
+
   private static final Pattern SEPARATOR_OR_BLANK = Pattern.compile("[,;%s]".formatted(BLANK));
 
   /** A blank in a token: passport-jwt reads the token before it. */

@@ -69,8 +69,6 @@ public final class RequestFacts {
   private static final Pattern JOINED =
       Pattern.compile("([^\\s,=\"(){}\\[\\]<>]++=*+)\\s*+,.*", Pattern.DOTALL);
 
-  private static final Pattern SEPARATED = Pattern.compile("[,;\t]");
-
   /** Headers with a list of values, which applications read as a whole. */
   private static final Pattern LIST =
       Pattern.compile(
@@ -504,7 +502,7 @@ public final class RequestFacts {
   public List<String> headers(String name) {
     List<String> exact = request.headers(name);
     List<String> similar = similarHeaders.values(name);
-    if (similar.isEmpty() && exact.stream().noneMatch(SEPARATED.asPredicate())) {
+    if (similar.isEmpty() && exact.stream().noneMatch(Credentials.SEPARATOR.asPredicate())) {
       return normalized(name, exact); // as for nearly all requests
     }
     String part = "header " + name.toLowerCase(Locale.ROOT);
@@ -512,10 +510,12 @@ public final class RequestFacts {
     if (values != null) {
       return values;
     }
-    boolean swaps = exactHeaders != null && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
+    boolean swaps =
+        exactHeaders != null
+            && !similar.isEmpty()
+            && exactHeaders.stream().noneMatch(name::equalsIgnoreCase);
     Set<List<String>> ways = new LinkedHashSet<>();
-    List<List<String>> exactFirst = similar.isEmpty() ? List.of(exact) : List.of(exact, similar);
-    for (List<String> each : swaps ? eachOf(similar, exact) : exactFirst) {
+    for (List<String> each : swaps ? eachOf(similar, exact) : eachOf(exact, similar)) {
       ways.add(normalized(name, each));
     }
     for (List<String> lines : List.copyOf(ways)) {

@@ -569,6 +569,18 @@ final class ReadingsTest {
     }
   }
 
+  @Test
+  void headerWithAComma_keepsItsValue_ifAnotherHeaderIsReadByASimilarName() {
+    PlainRequest.Builder request =
+        WebRequest.builder("GET", "/")
+            .header("X-Api-Key", "k")
+            .header("X_Api_Key", "other")
+            .header("X-Org", "a,b");
+    assertThat(facts(request).readings(List.of("X-Api-Key")))
+        .hasSize(2)
+        .allSatisfy(facts -> assertThat(facts.headers("X-Org")).containsExactly("a,b"));
+  }
+
   /** Two lines that Envoy has joined, and the tokens that Fly.io's own scheme sends. */
   @ParameterizedTest
   @ValueSource(strings = {"Apikey k1,ApiKey r2", "Apikey k1 , r2", "Flyv1 k1,k2"})
