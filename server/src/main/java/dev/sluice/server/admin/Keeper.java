@@ -24,6 +24,9 @@ import javax.sql.DataSource;
  */
 interface Keeper {
 
+  /** How long an ended override or penalty stays saved: another server's clock can be behind. */
+  Duration GRACE = Duration.ofMinutes(10);
+
   /** Returns where overrides and penalties are saved: memory, file or table. */
   String place();
 
@@ -79,9 +82,6 @@ interface Keeper {
   /** A keeper that reads and writes all overrides and penalties together. */
   abstract class ListKeeper implements Keeper {
 
-    /** How long an ended override or penalty stays saved: another server's clock can be behind. */
-    private static final Duration GRACE = Duration.ofMinutes(10);
-
     /** Runs changes one at a time; throws {@link KeepException} if other changes take too long. */
     @CanIgnoreReturnValue
     abstract boolean alone(BooleanSupplier change);
@@ -130,9 +130,6 @@ interface Keeper {
    * the table of overrides, since the deployed limits contain the table's overrides.
    */
   static final class TableKeeper implements Keeper {
-
-    /** The time for which an ended penalty stays saved: another server's clock can be behind. */
-    private static final Duration GRACE = Duration.ofMinutes(10);
 
     private final DataSource database;
     private final PenaltiesTable penalties;

@@ -358,14 +358,18 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Instant at = Instant.now();
     List<LimitOverride> overrides =
         fitting(Setting.OVERRIDE, names).stream().filter(one -> !one.isEndedAt(at)).toList();
-    List<Penalty> penalties = fitting(Setting.PENALTY, names);
+    // A penalty ends by the store's clock, which can be behind; long after its end it costs calls.
+    List<Penalty> penalties =
+        fitting(Setting.PENALTY, names).stream()
+            .filter(one -> one.until().plus(Keeper.GRACE).isAfter(at))
+            .toList();
     keptOverrides = Set.copyOf(overrides);
     List<LimitOverride> added = underEnded(now, at);
     added.addAll(overrides);
     Limits next = now.withoutEnded(at).withOverrides(added).withPenalties(penalties);
     inForce.replace(next);
     warnOfUnasked(RuleBook.of(now), overrides, penalties);
-    followEnds(next, at);
+    followEnds(next, penalties, at);
   }
 
   /** Returns the files' overrides that are in force now that overrides of the table have ended. */
@@ -391,10 +395,14 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   }
 
   /** Logs the overrides that have ended or will end soon, and sets the time of the next check. */
-  private void followEnds(Limits now, Instant at) {
+  private void followEnds(Limits now, List<Penalty> penalties, Instant at) {
     Instant notice = at.plus(NOTICE);
     List<LimitOverride> soon = new ArrayList<>();
-    Instant change = Instant.MAX;
+    Instant change =
+        penalties.stream()
+            .map(one -> one.until().plus(Keeper.GRACE))
+            .min(Comparator.naturalOrder())
+            .orElse(Instant.MAX);
     for (LimitName name : now.catalogue().names()) {
       for (LimitOverride one : now.overridesOf(name)) {
         Instant until = one.until();

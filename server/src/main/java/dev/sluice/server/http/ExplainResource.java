@@ -149,7 +149,7 @@ final class ExplainResource extends JsonResource {
         .put("limitedBy", bucket.limitedBy)
         .put("place", bucket.place);
     Penalty penalty = bucket.penalty;
-    if (penalty != null) {
+    if (penalty != null && PenaltyResource.isInForce(penalty)) {
       json.put(
           "penalty", one -> one.put("until", penalty.until()).put("comment", penalty.comment()));
     }
@@ -188,7 +188,7 @@ final class ExplainResource extends JsonResource {
               .formatted(bucket.state.decidedBy().word()));
     }
     Penalty penalty = bucket.penalty;
-    if (penalty != null) {
+    if (penalty != null && PenaltyResource.isInForce(penalty)) {
       lines.add(
           "penalty until %s%s"
               .formatted(

@@ -350,15 +350,17 @@ final class DescriptorCharges {
     }
     Quota quota = CurrentLimit.quota(descriptor.getLimit());
     List<DescriptorCharge> ours = meant.charges();
-    if (ours.isEmpty() && !RequestMessages.isText(descriptor)) {
-      return closed(RefusedDescriptor.unusable(RequestMessages.NOT_TEXT));
+    String id;
+    try {
+      id = ours.isEmpty() ? id(request.getDomain(), descriptor) : ours.get(0).bucket().id();
+    } catch (InvalidIdException e) {
+      return closed(RefusedDescriptor.unusable(String.valueOf(e.getMessage())));
     }
     LimitName limit = ours.isEmpty() ? OF_CALLER : ours.get(0).limit();
     if (quota == null) {
       DescriptorCharge closed = new DescriptorCharge(limit, descriptor.getLimit(), null);
       return withOthers(closed, ours.isEmpty() ? ours : ours.subList(1, ours.size()), descriptor);
     }
-    String id = ours.isEmpty() ? id(request.getDomain(), descriptor) : ours.get(0).bucket().id();
     Transaction brought = Transaction.of(limit, quota, id);
     if (ours.isEmpty()) {
       return together(
@@ -383,6 +385,9 @@ final class DescriptorCharges {
   }
 
   private static String id(String domain, RateLimitDescriptor descriptor) {
+    if (!RequestMessages.isText(descriptor)) {
+      throw new InvalidIdException(RequestMessages.NOT_TEXT);
+    }
     StringBuilder id = new StringBuilder(escaped(domain));
     for (RateLimitDescriptor.Entry entry : descriptor.getEntriesList()) {
       id.append(':').append(escaped(entry.getKey())).append('=').append(escaped(entry.getValue()));

@@ -15,12 +15,14 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.admin.RuntimeLimits.Note;
 import dev.sluice.store.BucketStore;
+import dev.sluice.testkit.ManualTime;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
+import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -69,6 +71,22 @@ class RuntimeLimitsFileTest {
                     .containsExactlyInAnyOrder(tomorrow, later);
                 assertThat(runtime.ending()).containsExactly(tomorrow); // set after the limits
               });
+    }
+  }
+
+  /** The store's clock ends a penalty; for ten minutes it can be behind this server's. */
+  @Test
+  void penaltyThatEndedTenMinutesAgo_isForgotten() {
+    Instant ended = Instant.now().minus(Duration.ofMinutes(10)).plusSeconds(2);
+    Instant behind = ended.minusSeconds(60);
+    BucketStore store =
+        BucketStore.inMemory(new ManualTime(TimeUnit.SECONDS.toNanos(behind.getEpochSecond())));
+    try (RuntimeLimits runtime =
+        RuntimeLimits.inFile(file, new CurrentLimits(limits(A, B)), store)) {
+      assertThat(runtime.ban(A, "ann", ended, new Note("", ""))).isNotNull();
+      assertThat(runtime.limits().get().penaltyFor(A, "ann")).isNotNull();
+      await().untilAsserted(() -> assertThat(runtime.limits().get().penaltyFor(A, "ann")).isNull());
+      assertThat(runtime.limits().get().penaltyFor(B, "bob")).isNotNull();
     }
   }
 

@@ -565,6 +565,22 @@ final class RateLimitServiceTest {
         .isEqualTo(4);
   }
 
+  /** As above: the id of a bucket that only the proxy's limit makes is the client's values. */
+  @Test
+  void longValueBesideALimitOfTheProxy_isDenied_andDoesNotOpenTheOtherLimits() {
+    RateLimitOverride limit =
+        RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnit(RateLimitUnit.HOUR).build();
+    RateLimitResponse response =
+        server.ask(
+            descriptor("PerUser", "ann"), descriptor("api_key", "x".repeat(1_100)).setLimit(limit));
+    assertThat(response.getStatusesList())
+        .extracting(DescriptorStatus::getCode)
+        .containsExactly(Code.OK, Code.OVER_LIMIT);
+    assertThat(response.getRawBody().toStringUtf8())
+        .contains("at most 1024 characters")
+        .doesNotContain("rls.");
+  }
+
   /** As for a value that makes no id: an error would open the other limits. */
   @ParameterizedTest
   @CsvSource({"0", "9"})
