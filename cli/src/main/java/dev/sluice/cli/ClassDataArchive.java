@@ -125,7 +125,7 @@ final class ClassDataArchive {
       Thread server = new Thread(() -> serve(err), "sluice-training");
       server.setDaemon(true);
       server.start();
-      Matcher ports = LISTENING.matcher(firstLine(read));
+      Matcher ports = LISTENING.matcher(lineOfPorts(read));
       ask(port(ports), port(ports));
     }
   }
@@ -146,9 +146,13 @@ final class ClassDataArchive {
             "127.0.0.1:0");
   }
 
-  private static String firstLine(InputStream err) throws IOException {
+  /** Returns the line with the ports; on a busy machine, the server can print a warning first. */
+  private static String lineOfPorts(InputStream err) throws IOException {
     BufferedReader lines = new BufferedReader(new InputStreamReader(err, StandardCharsets.UTF_8));
     String line = lines.readLine();
+    while (line != null && !LISTENING.matcher(line).find()) {
+      line = lines.readLine();
+    }
     if (line == null) {
       throw new IOException("the server ended before it listened");
     }
