@@ -77,6 +77,7 @@ public final class OverridesRefresher implements AutoCloseable {
   private long succeeded;
 
   private int failures;
+  private boolean isEmpty; // whether the last read found no valid row
 
   private OverridesRefresher(
       OverridesTable table,
@@ -246,9 +247,11 @@ public final class OverridesRefresher implements AutoCloseable {
     TableContent content = TableContent.of(read.rows(), files.catalogue());
     badRows.log(content.bad());
     Duration next = backoff.jittered(interval);
-    if (content.overrides().isEmpty() && !read.allDisabled()) {
+    boolean wasEmpty = isEmpty;
+    isEmpty = content.overrides().isEmpty() && !read.allDisabled();
+    if (isEmpty) {
       LOG.log(
-          Level.WARNING,
+          wasEmpty ? Level.DEBUG : Level.WARNING,
           "the table of overrides has no valid row; the previous overrides stay in force");
       return new Afterwards(true, next, () -> listener.empty(Instant.now(), content.bad()));
     }

@@ -32,6 +32,8 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.logging.Filter;
+import java.util.logging.Logger;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -113,14 +115,27 @@ class OverridesRefresherTest {
   }
 
   @Test
-  void anEmptyRefresh_keepsWhatIsThere() throws SQLException {
+  void anEmptyRefresh_keepsWhatIsThere_andWarnsOnce() throws SQLException {
     put("1", 30);
     start(table);
     await().until(() -> burst("1") == 30);
 
-    sql("DELETE FROM rate_limit_overrides");
-    await().until(() -> recorder.empties >= 2);
+    List<String> warned = new CopyOnWriteArrayList<>();
+    Logger log = Logger.getLogger(OverridesRefresher.class.getName());
+    Filter before = log.getFilter();
+    log.setFilter(
+        record -> {
+          warned.add(record.getMessage());
+          return false;
+        });
+    try {
+      sql("DELETE FROM rate_limit_overrides");
+      await().until(() -> recorder.empties >= 3);
+    } finally {
+      log.setFilter(before);
+    }
     assertThat(burst("1")).isEqualTo(30);
+    assertThat(warned).filteredOn(one -> one.contains("no valid row")).hasSize(1);
   }
 
   /** As a job does that replaces all rows, and began before the read. */

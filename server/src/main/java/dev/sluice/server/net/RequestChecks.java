@@ -179,7 +179,7 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
         HttpStatus.MISDIRECTED_REQUEST,
         "wrong-host",
         "The Host is not a name of this server",
-        "Host %s is neither localhost, nor an IP address, nor a name that the server was given with --host"
+        "Host %s is neither localhost, nor an IP address, nor a name that the server was given with --host; a proxy that asks /v1/forward-auth must be in --trusted-proxies"
             .formatted(host));
   }
 

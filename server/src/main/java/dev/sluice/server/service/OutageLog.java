@@ -57,6 +57,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   private @Nullable Future<?> everyMinute;
 
   private volatile boolean isOut;
+  private volatile boolean hasAnswered;
 
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
@@ -205,8 +206,21 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
+  /** Notes that the store has answered a ping. */
+  void answered() {
+    hasAnswered = true;
+  }
+
+  /** Returns whether the store has answered since the start. */
+  boolean hasAnswered() {
+    return hasAnswered;
+  }
+
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
+    if (result == Result.ANSWERED) {
+      answered();
+    }
     next.called(server, result, batches, charges, elapsedNanos);
   }
 

@@ -70,7 +70,6 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
-import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -90,7 +89,7 @@ public final class Service implements AutoCloseable {
 
   private final ShutdownStack started;
   private final OpenDoors doors;
-  private final BucketStore store;
+  private final Runnable ping;
   private final Generations generations;
   private final AuditLog audit;
   private final ConnectionBudget traffic;
@@ -98,13 +97,13 @@ public final class Service implements AutoCloseable {
   private Service(
       ShutdownStack started,
       OpenDoors doors,
-      BucketStore store,
+      Runnable ping,
       Generations generations,
       AuditLog audit,
       ConnectionBudget traffic) {
     this.started = started;
     this.doors = doors;
-    this.store = store;
+    this.ping = ping;
     this.generations = generations;
     this.audit = audit;
     this.traffic = traffic;
@@ -177,11 +176,17 @@ public final class Service implements AutoCloseable {
     Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
         .filter(kind -> generations.of(kind).isPresent())
         .forEach(kind -> GenerationMeters.register(generations, kind, meters));
-    Runnable reachedOnce = config.storage().readyWithoutStore() ? () -> {} : onceReached(store);
+    Runnable ping =
+        () -> {
+          store.ping();
+          outages.answered();
+        };
+    Runnable reachedOnce =
+        config.storage().readyWithoutStore() ? () -> {} : onceReached(ping, outages);
     Runnable reachable =
         new RecentCheck(
             () -> {
-              store.ping();
+              ping.run();
               table.requireReady();
             },
             System::nanoTime);
@@ -271,7 +276,7 @@ public final class Service implements AutoCloseable {
                       fleet::look);
               var unused = looks.scheduleWithFixedDelay(look, 0, 1, TimeUnit.SECONDS);
             });
-    return new Service(started, doors, store, generations, access.audit(), traffic);
+    return new Service(started, doors, ping, generations, access.audit(), traffic);
   }
 
   private static void forgetIds(
@@ -293,19 +298,17 @@ public final class Service implements AutoCloseable {
    * once, its address can be wrong; with a wrong address, each server would enforce the limits
    * alone.
    */
-  private static Runnable onceReached(BucketStore store) {
-    AtomicBoolean reached = new AtomicBoolean();
-    Runnable ping = new RecentCheck(store::ping, System::nanoTime);
+  private static Runnable onceReached(Runnable ping, OutageLog outages) {
+    Runnable recent = new RecentCheck(ping, System::nanoTime);
     return () -> {
-      if (!reached.get()) {
+      if (!outages.hasAnswered()) {
         try {
-          ping.run();
+          recent.run();
         } catch (StoreException e) {
           throw new NotReadyException(
               "the store has not answered since the start; --ready-without-store does not wait for it",
               e);
         }
-        reached.set(true);
       }
     };
   }
@@ -459,7 +462,7 @@ public final class Service implements AutoCloseable {
 
   /** Pings the store. Blocks for one round trip to the store. */
   public void ping() {
-    store.ping();
+    ping.run();
   }
 
   /** Describes the shutdown: requests answered during {@link #close}, and connections cut. */

@@ -42,11 +42,12 @@ class LocalAutoTest {
 
   @CanIgnoreReturnValue
   private Service start(String store, int atLeast, FailureRule rule, Map<String, FailureRule> by) {
-    Service service =
-        Service.start(
-            Configs.of(
-                new Storage(
-                    StoreAccess.of(store), null, TokenKey.random(), rule, by, atLeast, true)));
+    return start(
+        new Storage(StoreAccess.of(store), null, TokenKey.random(), rule, by, atLeast, true));
+  }
+
+  private Service start(Storage storage) {
+    Service service = Service.start(Configs.of(storage));
     services.add(service);
     return service;
   }
@@ -146,6 +147,25 @@ class LocalAutoTest {
       redis.kill();
       awaitOutage(late);
       assertThat(granted(late, LIMIT, "192.0.2.2")).isEqualTo(2);
+    }
+  }
+
+  /** Who asks for the first time during an outage must not hear that the store never answered. */
+  @Test
+  void serverWhoseStoreHasAnswered_isReady_alsoIfNobodyAskedBeforeTheOutage() throws Exception {
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
+      StoreAccess store = StoreAccess.of(redis.uri() + "?timeout=1s");
+      Service service =
+          start(
+              new Storage(store, null, TokenKey.random(), FailureRule.allow(), Map.of(), 1, false));
+      await()
+          .untilAsserted(
+              () ->
+                  assertThat(spend(service, LIMIT, "192.0.2.1").path("decidedBy").asText())
+                      .isEqualTo("store"));
+      redis.kill();
+      HttpRequest ready = HttpRequest.newBuilder(URI.create(url(service, "/readyz"))).build();
+      assertThat(client.send(ready, BodyHandlers.ofString()).statusCode()).isEqualTo(200);
     }
   }
 
