@@ -132,7 +132,10 @@ final class LogReplay {
     List<FailIf> conditions = conditions(against != null);
     ClientNames names = names();
     if (report != null) {
-      SimulateCommand.requireWritable(report);
+      SimulateCommand.requireWritable("--report", report, SimulateCommand.REPORT);
+    }
+    if (csv != null) {
+      SimulateCommand.requireWritable("--csv", csv, DenialsCsv.HEADING);
     }
     if (shard != null && comparison.isAskedFor()) {
       throw new InputException(
@@ -213,7 +216,7 @@ final class LogReplay {
     }
     List<FailIf> conditions = conditions(joined.change() != null);
     if (report != null) {
-      SimulateCommand.requireWritable(report);
+      SimulateCommand.requireWritable("--report", report, SimulateCommand.REPORT);
     }
     return print(joined, conditions, names(), null, null, console);
   }

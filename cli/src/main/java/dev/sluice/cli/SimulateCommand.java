@@ -21,6 +21,8 @@ import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.io.InputStream;
 import java.io.PrintWriter;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -162,7 +164,7 @@ final class SimulateCommand extends ConsoleCommand {
       return unknownCosts(demand);
     }
     if (report != null) {
-      requireWritable(report);
+      requireWritable("--report", report, REPORT);
     }
     List<Quota> quotas = limits.quotas(SimulatedLimits.USUAL);
     List<Subject> subjects = subjects(quotas, drips.drip());
@@ -283,17 +285,38 @@ final class SimulateCommand extends ConsoleCommand {
     }
   }
 
-  /** Requires that the report can be written, so that the result of a long run is not lost. */
-  static void requireWritable(Path file) {
+  /** How each report begins. */
+  static final String REPORT = "<!doctype html>";
+
+  /**
+   * Requires that a result can be written, so that the result of a long run is not lost. An
+   * existing file may only be an earlier result: a shell's {@code --csv x*.log} names a log.
+   *
+   * @param begin how each such result begins
+   */
+  static void requireWritable(String option, Path file, String begin) {
     Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
-      throw new InputException("--report: " + file + ": found a directory, expected a file");
+      throw new InputException(option + ": " + file + ": found a directory, expected a file");
     }
     if (folder == null || !Files.isDirectory(folder)) {
-      throw new InputException("--report: " + file + ": there is no folder " + folder);
+      throw new InputException(option + ": " + file + ": there is no folder " + folder);
     }
     if (!Files.isWritable(Files.exists(file) ? file : folder)) {
-      throw new InputException("--report: " + file + ": can't be written; check the permissions");
+      throw new InputException(option + ": " + file + ": can't be written; check the permissions");
+    }
+    if (Files.isRegularFile(file) && !isEmptyOrBegins(file, begin)) {
+      throw new InputException(
+          "%s: %s: found a file that is no earlier result; name a new file".formatted(option, file));
+    }
+  }
+
+  private static boolean isEmptyOrBegins(Path file, String begin) {
+    try (InputStream in = Files.newInputStream(file)) {
+      String start = new String(in.readNBytes(begin.length()), StandardCharsets.ISO_8859_1);
+      return start.isEmpty() || start.equals(begin);
+    } catch (IOException e) {
+      return false;
     }
   }
 

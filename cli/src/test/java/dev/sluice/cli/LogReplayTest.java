@@ -68,6 +68,25 @@ final class LogReplayTest {
     assertThat(run.code()).isEqualTo(Exit.DONE);
   }
 
+  /** As a shell does with {@code --csv x*.log}. */
+  @ParameterizedTest
+  @ValueSource(strings = {"--csv", "--report"})
+  void result_overwritesAnEarlierResult_butNoOtherFile(String option) throws IOException {
+    String before = Files.readString(Path.of(log));
+    String count = "LoginsPerClient={ip}";
+    Cli run = replay("--count", count, option, log, log);
+    assertThat(run.err())
+        .isEqualTo(
+            "sluice: %s: %s: found a file that is no earlier result; name a new file\n"
+                .formatted(option, log));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Path.of(log)).hasContent(before);
+    String result = folder.resolve("result").toString();
+    for (int i = 0; i < 2; i++) {
+      assertThat(replay("--count", count, option, result, log).code()).isEqualTo(Exit.DONE);
+    }
+  }
+
   @Test
   void rules_sayWhatARequestIsCharged() throws IOException {
     String rules =

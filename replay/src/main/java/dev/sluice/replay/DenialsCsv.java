@@ -16,6 +16,9 @@ import java.util.stream.Collectors;
  */
 public final class DenialsCsv implements Consumer<Denial> {
 
+  /** The first line. */
+  public static final String HEADING = "time,client,rule,limit,id,request,status,wait_seconds";
+
   private static final String FORMULA = "=+-@";
 
   private final Appendable target;
@@ -25,7 +28,7 @@ public final class DenialsCsv implements Consumer<Denial> {
   public DenialsCsv(Appendable target, ClientNames names) {
     this.target = target;
     this.names = names;
-    write("time,client,rule,limit,id,request,status,wait_seconds");
+    write(HEADING);
   }
 
   @Override
