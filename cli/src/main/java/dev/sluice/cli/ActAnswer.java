@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.base.Json;
@@ -22,6 +23,8 @@ import org.jspecify.annotations.Nullable;
  * @param allowed whether the operation was allowed; true for a reset
  * @param burst the burst, null if no limit applies
  * @param message the message of a denial, safe to print; otherwise empty
+ * @param failureRule the failure rule that decided in place of the store; null for the store
+ * @param knowsBucket whether {@code remaining} and {@code resetInNanos} describe the bucket
  * @param penaltyUntil the end of a penalty, until which every cost above 0 is denied; null for none
  */
 record ActAnswer(
@@ -33,6 +36,8 @@ record ActAnswer(
     long retryInNanos,
     long resetInNanos,
     String message,
+    @Nullable String failureRule,
+    boolean knowsBucket,
     @Nullable Instant penaltyUntil) {
 
   private static final WireTransaction NONE = new WireTransaction(null, null, null, null);
@@ -69,6 +74,7 @@ record ActAnswer(
       throw new IllegalArgumentException("no decision");
     }
     Object message = answer.getOrDefault("message", "");
+    String decidedBy = ServerClient.text(answer, "decidedBy");
     Object until = answer.get("penaltyUntil");
     try {
       return new ActAnswer(
@@ -80,6 +86,8 @@ record ActAnswer(
           (Long) answer.getOrDefault("retryInNanos", 0L),
           (Long) answer.getOrDefault("resetInNanos", 0L),
           SafeText.printable((String) message),
+          decidedBy.isEmpty() || decidedBy.equals(DecidedBy.STORE.word()) ? null : decidedBy,
+          answer.containsKey("remaining"),
           until == null ? null : Instant.parse((String) until));
     } catch (ClassCastException | DateTimeException e) {
       throw new IllegalArgumentException(e);
@@ -104,13 +112,22 @@ record ActAnswer(
     if (burst == null) {
       return text.append(", no limit applies").toString();
     }
-    text.append(", remaining ").append(remaining).append(" of ").append(burst);
+    if (knowsBucket) {
+      text.append(", remaining ").append(remaining).append(" of ").append(burst);
+    }
     if (retryInNanos > 0 && act != Act.REFUND) {
       text.append(allowed ? ", next in " : ", retry in ").append(Quantities.rounded(retryInNanos));
     }
-    return text.append(
-            resetInNanos == 0 ? ", full" : ", full again in " + Quantities.rounded(resetInNanos))
-        .toString();
+    if (knowsBucket) {
+      text.append(
+          resetInNanos == 0 ? ", full" : ", full again in " + Quantities.rounded(resetInNanos));
+    }
+    if (failureRule != null) {
+      text.append(", decided by the failure rule ")
+          .append(failureRule)
+          .append(" since the store does not answer");
+    }
+    return text.toString();
   }
 
   private String penalty() {

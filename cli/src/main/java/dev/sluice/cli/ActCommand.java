@@ -129,9 +129,9 @@ final class ActCommand extends ConsoleCommand {
               : "--up-to is for sluice spend");
     }
     ActAnswer answer = server == null ? onStore() : onServer(server);
-    console.line(json.isForPeople(console) ? answer.text(act) : answer.json());
+    // Standard output must come before the message on standard error.
+    console.print(() -> console.line(json.isForPeople(console) ? answer.text(act) : answer.json()));
     if (!answer.message().isEmpty()) {
-      console.flush(); // standard output must come before the message on standard error
       console.err().println("sluice: " + answer.message());
     }
     return answer.allowed() ? Exit.DONE : Exit.NO;

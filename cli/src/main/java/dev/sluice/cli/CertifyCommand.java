@@ -87,7 +87,6 @@ final class CertifyCommand extends ConsoleCommand {
   private static final int SEQUENCES = 30;
   private static final int STEPS = 12;
   private static final int THREADS = 8;
-  private static final int LARGEST_PORT = 65_535;
   private static final long MOST_AT_ONCE = 1_000;
 
   private final SplittableRandom random = new SplittableRandom();
@@ -478,7 +477,7 @@ final class CertifyCommand extends ConsoleCommand {
     String scheme = uri.getScheme() == null ? "" : uri.getScheme();
     if (uri.getHost() == null
         || uri.getPort() == 0
-        || uri.getPort() > LARGEST_PORT
+        || uri.getPort() > ServerClient.LARGEST_PORT
         || (uri.getPort() < 0 && scheme.startsWith("grpc"))
         || (!scheme.startsWith("redis") && (uri.getUserInfo() != null || uri.getQuery() != null))
         || uri.getFragment() != null) {
@@ -488,7 +487,7 @@ final class CertifyCommand extends ConsoleCommand {
       ServerClient server = client.client(target, console);
       return () -> new CertifyTarget.Http(server, limit);
     }
-    String token = client.token();
+    String token = scheme.startsWith("redis") ? client.password() : client.token();
     Tls tls = client.tls();
     boolean hasPassword = String.valueOf(uri.getUserInfo()).contains(":");
     if ((token != null || hasPassword) && (scheme.equals("redis") || scheme.equals("grpc"))) {

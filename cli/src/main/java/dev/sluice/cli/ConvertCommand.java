@@ -6,7 +6,6 @@ import dev.sluice.cli.Exit.ExitException;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.convert.Conversion;
-import dev.sluice.rules.convert.Conversion.Renaming;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
@@ -82,16 +81,14 @@ final class ConvertCommand extends ConsoleCommand {
     try {
       conversion = Conversion.ofEnvoyRateLimit(configs);
     } catch (LimitFilesException e) {
-      e.problems().forEach(problem -> console.line(problem.toString()));
+      console.print(() -> e.problems().forEach(problem -> console.line(problem.toString())));
       return Exit.NO;
     }
-    for (Problem problem : conversion.notExpressed()) {
-      console.line(problem.toString());
-    }
-    for (Renaming renaming : conversion.renamed()) {
-      console.line(renaming.toString());
-    }
-    console.flush();
+    console.print(
+        () -> {
+          conversion.notExpressed().forEach(problem -> console.line(problem.toString()));
+          conversion.renamed().forEach(renaming -> console.line(renaming.toString()));
+        });
     write(conversion.files());
     requireLinted(conversion.files().keySet());
     return conversion.notExpressed().isEmpty() ? Exit.DONE : Exit.NO;
@@ -109,7 +106,7 @@ final class ConvertCommand extends ConsoleCommand {
     List<Problem> mistakes =
         files.build().lint().stream().filter(one -> one.severity() == Severity.MISTAKE).toList();
     if (!mistakes.isEmpty()) {
-      mistakes.forEach(mistake -> console.line(mistake.toString()));
+      console.print(() -> mistakes.forEach(mistake -> console.line(mistake.toString())));
       throw new ExitException(
           Exit.NO,
           "the written files have mistakes, so a server would refuse them; change the"

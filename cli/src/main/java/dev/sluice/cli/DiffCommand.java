@@ -58,8 +58,7 @@ final class DiffCommand extends ConsoleCommand {
       throw new LimitFilesException(mistakes);
     }
     List<String> changes = LimitsDiff.between(old, now);
-    changes.forEach(console::line);
-    console.flush();
+    console.print(() -> changes.forEach(console::line));
     if (changes.isEmpty()) {
       console.err().println("no differences");
     }

@@ -79,7 +79,9 @@ final class HealthcheckCommand extends ConsoleCommand {
     } catch (IllegalArgumentException e) {
       address = URI.create("http:///");
     }
-    if (address.getHost() == null || address.getPort() < 0) {
+    if (address.getHost() == null
+        || address.getPort() < 0
+        || address.getPort() > ServerClient.LARGEST_PORT) {
       throw new InputException("--server: expected HOST:PORT, such as " + DoorOptions.USUAL_HTTP);
     }
     return address;

@@ -20,6 +20,7 @@ final class InputFiles {
 
   private static final int PATIENCE_SECONDS = 2;
   private static final int LONGEST_SECRET = 4096;
+  private static final String BYTE_ORDER_MARK = "\ufeff";
 
   private InputFiles() {}
 
@@ -109,10 +110,9 @@ final class InputFiles {
 
   private static @Nullable String secretOfEnvironment(String variable) {
     String value = System.getenv(variable);
-    return value == null || value.isEmpty() ? null : value;
+    return value == null || value.isEmpty() ? null : onlyLine(variable, value);
   }
 
-  /** Returns the only line of a password file. */
   private static String secretOfFile(String option, Path file) {
     byte[] bytes;
     try (InputStream in = InputFiles.open(option, file)) {
@@ -120,15 +120,26 @@ final class InputFiles {
     } catch (IOException e) {
       throw new InputException("%s: %s: can't be read: %s".formatted(option, file, e.getMessage()));
     }
-    String text = new String(bytes, StandardCharsets.UTF_8);
+    String place = "%s: %s".formatted(option, file);
+    if (bytes.length > LONGEST_SECRET) {
+      throw notOneLine(place);
+    }
+    return onlyLine(place, new String(bytes, StandardCharsets.UTF_8));
+  }
+
+  /** Returns the only line of a secret, without the byte order mark that some editors write. */
+  private static String onlyLine(String place, String secret) {
+    String text = secret.startsWith(BYTE_ORDER_MARK) ? secret.substring(1) : secret;
     String line = text.lines().findFirst().orElse("");
-    if (line.isEmpty()
-        || bytes.length > LONGEST_SECRET
-        || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
-      throw new InputException(
-          "%s: %s: expected one line of at most %s bytes: the secret, and nothing else"
-              .formatted(option, file, LONGEST_SECRET));
+    if (line.isEmpty() || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
+      throw notOneLine(place);
     }
     return line;
+  }
+
+  private static InputException notOneLine(String place) {
+    return new InputException(
+        "%s: expected one line of at most %s bytes: the secret, and nothing else"
+            .formatted(place, LONGEST_SECRET));
   }
 }

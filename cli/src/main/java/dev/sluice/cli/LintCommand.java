@@ -85,8 +85,7 @@ final class LintCommand extends ConsoleCommand {
     LimitFiles read =
         files.files(strictness, askedFor.requirements(MissingDefault.REFUSE), rules, tokens);
     List<Problem> problems = before.isEmpty() ? read.lint() : read.lint(limitsBefore());
-    problems.forEach(problem -> console.line(problem.toString()));
-    console.flush();
+    console.print(() -> problems.forEach(problem -> console.line(problem.toString())));
     long warnings = problems.stream().filter(p -> p.severity() == Severity.WARNING).count();
     long mistakes = problems.size() - warnings;
     console.err().println(counted(mistakes, "mistake") + ", " + counted(warnings, "warning"));

@@ -179,13 +179,16 @@ final class OverridesCommand extends CommandGroup {
     }
 
     private void write(Lines lines) {
-      try {
-        Writer target = new OutputStreamWriter(console.out(), StandardCharsets.UTF_8);
-        lines.writeTo(target);
-        target.flush();
-      } catch (IOException e) {
-        throw new OutputException(e);
-      }
+      console.print(
+          () -> {
+            try {
+              Writer target = new OutputStreamWriter(console.out(), StandardCharsets.UTF_8);
+              lines.writeTo(target);
+              target.flush();
+            } catch (IOException e) {
+              throw new OutputException(e);
+            }
+          });
     }
   }
 

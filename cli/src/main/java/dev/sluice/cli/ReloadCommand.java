@@ -32,6 +32,13 @@ import picocli.CommandLine.Parameters;
     })
 final class ReloadCommand extends ConsoleCommand {
 
+  private static final String MISTAKEN =
+      "mistakes; limits, tokens or certificates with mistakes keep their previous files; the others"
+          + " were applied";
+  private static final String WOULD_BE_MISTAKEN =
+      "mistakes; limits, tokens or certificates with mistakes would keep their previous files; the"
+          + " others would be applied";
+
   @Option(
       names = "--dry-run",
       description = "Only print each mistake and each change of the limit files.")
@@ -42,15 +49,17 @@ final class ReloadCommand extends ConsoleCommand {
   @Override
   public Integer call() {
     ServerClient.Reload answer = server.client(console).reload(dryRun);
-    answer.changes().forEach(console::line);
-    answer.mistakes().forEach(console::line);
-    console.flush();
+    console.print(
+        () -> {
+          answer.changes().forEach(console::line);
+          answer.mistakes().forEach(console::line);
+        });
     String said =
         answer.isPutBack() && !answer.applied() && (!dryRun || answer.mistakes().isEmpty())
             ? (dryRun ? "" : "not applied: ")
                 + "a rollback is in force until changed files are applied"
             : !answer.mistakes().isEmpty()
-                ? "mistakes; the previous files stay in force"
+                ? (dryRun ? WOULD_BE_MISTAKEN : MISTAKEN)
                 : !dryRun
                     ? answer.applied() ? "reloaded" : "not applied; the server's log has the cause"
                     : answer.changes().isEmpty() ? "a reload would change nothing" : "";

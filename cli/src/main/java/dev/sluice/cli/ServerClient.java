@@ -45,6 +45,8 @@ import org.jspecify.annotations.Nullable;
  */
 final class ServerClient {
 
+  static final int LARGEST_PORT = 65_535;
+
   private static final Duration PATIENCE = Duration.ofSeconds(10);
 
   /**
@@ -128,7 +130,8 @@ final class ServerClient {
       URI uri = new URI(url);
       boolean http = "http".equals(uri.getScheme()) || "https".equals(uri.getScheme());
       boolean plain = uri.getRawQuery() == null && uri.getRawFragment() == null;
-      if (http && uri.getHost() != null && plain && uri.getRawUserInfo() == null) {
+      boolean host = uri.getHost() != null && uri.getPort() <= LARGEST_PORT;
+      if (http && host && plain && uri.getRawUserInfo() == null) {
         return uri;
       }
     } catch (URISyntaxException e) {

@@ -14,6 +14,7 @@ import java.security.SecureRandom;
 import java.security.cert.CertificateException;
 import java.security.cert.X509Certificate;
 import java.util.List;
+import java.util.regex.Pattern;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.TrustManagerFactory;
@@ -25,6 +26,8 @@ import picocli.CommandLine.Option;
 final class ServerClientOptions {
 
   static final String TOKEN = "--token-file";
+  private static final String VARIABLE = "SLUICE_TOKEN";
+  private static final Pattern VISIBLE = Pattern.compile("[!-~]+");
   private static final String CA = "--cacert";
   private static final String CERTIFICATE = "--cert";
   private static final String KEY = "--key";
@@ -68,9 +71,28 @@ final class ServerClientOptions {
     return ServerClient.of(url, token(), tls().context(), console);
   }
 
-  /** Returns the client's token, or null without a token. */
+  /**
+   * Returns the client's token, or null without a token.
+   *
+   * @throws InputException if a header cannot contain the token
+   */
   @Nullable String token() {
-    return InputFiles.secret(TOKEN, token, "SLUICE_TOKEN");
+    String secret = password();
+    if (secret == null) {
+      return null;
+    }
+    String visible = secret.strip();
+    if (!VISIBLE.matcher(visible).matches()) {
+      throw new InputException(
+          "%s: the token has characters that a token cannot have; expected visible ASCII"
+              .formatted(token == null ? VARIABLE : TOKEN));
+    }
+    return visible;
+  }
+
+  /** Returns the token as the password of a protocol that allows every character. */
+  @Nullable String password() {
+    return InputFiles.secret(TOKEN, token, VARIABLE);
   }
 
   /**

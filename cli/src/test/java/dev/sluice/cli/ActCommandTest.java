@@ -24,6 +24,7 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
+import java.io.BufferedReader;
 import java.io.IOException;
 import java.io.OutputStream;
 import java.io.UncheckedIOException;
@@ -37,6 +38,7 @@ import java.security.KeyStore;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 import javax.net.ssl.KeyManagerFactory;
@@ -49,6 +51,7 @@ import org.junit.jupiter.api.Timeout.ThreadMode;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.ValueSource;
 
 final class ActCommandTest {
 
@@ -299,6 +302,65 @@ final class ActCommandTest {
         .doesNotContain("s3cret");
   }
 
+  @ParameterizedTest
+  @ValueSource(strings = {"s3\rcret", "s3 cret", "s3cr\u00e9t", "s3\u0000cret", "s3\ncret"})
+  void tokenThatNoHeaderCanHold_isRefused_andNeverPrinted(String secret) throws Exception {
+    Path file = Files.writeString(folder.resolve("token"), secret);
+    String url = "http://127.0.0.1:1";
+    Cli grpc =
+        Cli.run("certify", "grpc://127.0.0.1:1", "--token-file", file.toString(), "--limit", "A");
+
+    for (Cli run : List.of(checkWith(file, url), grpc)) {
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err())
+          .startsWith("sluice: --token-file: ")
+          .contains("expected")
+          .doesNotContain("s3");
+    }
+  }
+
+  /** An editor writes the mark, and {@code echo token | base64} the line break. */
+  @Test
+  void tokenWithAByteOrderMarkAndALineBreak_isUsedWithoutThem() throws Exception {
+    String token = "\ufeffs3cret \r\n";
+    Path file = Files.writeString(folder.resolve("token"), token);
+    List<String> seen = new CopyOnWriteArrayList<>();
+    HttpServer server =
+        HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+    server.createContext(
+        "/",
+        call -> {
+          seen.add(call.getRequestHeaders().getFirst("Authorization"));
+          call.sendResponseHeaders(403, -1);
+          call.close();
+        });
+    server.start();
+    String url = "http://127.0.0.1:" + server.getAddress().getPort();
+    try (CliProcess variable =
+        CliProcess.start(Map.of("SLUICE_TOKEN", token), "limits", "--server", url)) {
+      // The stub's answers are none of a Sluice server.
+      assertThat(variable.process().waitFor()).isEqualTo(Exit.UNREACHABLE);
+      assertThat(checkWith(file, url).code()).isEqualTo(Exit.UNREACHABLE);
+    } finally {
+      server.stop(0);
+    }
+    assertThat(seen).containsExactly("Bearer s3cret", "Bearer s3cret");
+  }
+
+  @Test
+  void variableWithATokenThatNoHeaderCanHold_isRefused_andNeverPrinted() throws Exception {
+    try (CliProcess run =
+            CliProcess.start(
+                Map.of("SLUICE_TOKEN", "s3\rcret"), "limits", "--server", "http://127.0.0.1:1");
+        BufferedReader err = run.err()) {
+      assertThat(err.lines())
+          .containsExactly(
+              "sluice: SLUICE_TOKEN: expected one line of at most 4096 bytes: the secret, and nothing"
+                  + " else");
+      assertThat(run.process().waitFor()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
   private static Cli checkWith(Path token, String url) {
     return Cli.run(
         "check",
@@ -342,6 +404,28 @@ final class ActCommandTest {
         .isEqualTo("reset, the bucket is full" + end);
     assertThat(ActAnswer.parse("{\"allowed\":true,\"burst\":9," + penalty).text(Act.REFUND))
         .isEqualTo("given back" + end);
+  }
+
+  @Test
+  void people_areToldOfTheFailureRuleThatDecided_withoutFiguresThatNobodyKnows() {
+    String since = " since the store does not answer";
+    String blind = ",\"burst\":10,\"retryInNanos\":0}";
+    assertThat(ActAnswer.parse("{\"allowed\":true,\"decidedBy\":\"allow\"" + blind).text(Act.SPEND))
+        .isEqualTo("allowed, decided by the failure rule allow" + since);
+    assertThat(
+            ActAnswer.parse(
+                    "{\"allowed\":false,\"decidedBy\":\"deny\",\"burst\":10,"
+                        + "\"retryInNanos\":1000000000}")
+                .text(Act.SPEND))
+        .isEqualTo("denied, retry in 1 s, decided by the failure rule deny" + since);
+    assertThat(
+            ActAnswer.parse(
+                    "{\"allowed\":true,\"decidedBy\":\"local\",\"remaining\":0,\"burst\":1,"
+                        + "\"retryInNanos\":0,\"resetInNanos\":6000000000}")
+                .text(Act.SPEND))
+        .isEqualTo(
+            "allowed, remaining 0 of 1, full again in 6 s, decided by the failure rule local"
+                + since);
   }
 
   @ParameterizedTest
@@ -423,7 +507,9 @@ final class ActCommandTest {
     Cli unknown = Cli.run("check", "A", "b", "--server", "http://nowhere.invalid");
     assertThat(unknown.code()).isEqualTo(Exit.UNREACHABLE);
     assertThat(unknown.err()).contains("the host is unknown");
-    for (String url : List.of("localhost:8080", "ftp://h", "http://", "http://u:S3cret@h", "a b")) {
+    for (String url :
+        List.of(
+            "localhost:8080", "ftp://h", "http://", "http://u:S3cret@h", "http://h:99999", "a b")) {
       Cli bad = Cli.run("check", "A", "b", "--server", url);
       assertThat(bad.code()).isEqualTo(Exit.BROKEN_INPUT);
       assertThat(bad.err()).contains("--server: expected http://host:port").doesNotContain("S3");

@@ -91,6 +91,17 @@ final class ClassDataArchiveTest {
         .doesNotContain("SLUICE_");
   }
 
+  /** The command recognizes a closed pipe by the system's text, which glibc would translate. */
+  @Test
+  void launcher_asksTheSystemForEnglishMessages() throws Exception {
+    Path launcher = launcher("#!/bin/sh\nenv >\"$0.env\"\n");
+    ProcessBuilder run = new ProcessBuilder(launcher.toString(), "lint");
+    run.environment().put("JAVA_HOME", folder.resolve("java").toString());
+    run.environment().put("LANGUAGE", "es:de");
+    assertThat(run.start().waitFor()).isZero();
+    assertThat(folder.resolve("java/bin/java.env")).content().contains("LANGUAGE=C\n");
+  }
+
   /** A left-over folder would make the Debian package's scripts fail. */
   @Test
   void launcher_thatASignalEndsWhileItMakesTheArchive_leavesNoFiles() throws Exception {

@@ -148,7 +148,7 @@ class HealthcheckCommandTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"8080", "localhost", "a b:1", "https://localhost", ""})
+  @ValueSource(strings = {"8080", "localhost", "a b:1", "https://localhost", "", "localhost:99999"})
   void anAddressWithoutHostOrPort_isRefused(String address) {
     Cli run = Cli.run("healthcheck", "--server", address);
 

@@ -5,6 +5,8 @@ import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.testkit.Vectors;
 import java.io.IOException;
+import java.io.InputStream;
+import java.io.OutputStream;
 import java.io.RandomAccessFile;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
@@ -90,6 +92,32 @@ final class LintCommandTest {
           .as("%s lines", left)
           .isEqualTo(left == lines.size() ? Exit.DONE : Exit.NO);
     }
+  }
+
+  @Test
+  void lintAndDiff_endWithTheirCode_thoughTheReaderOfThePipeHasGone() throws IOException {
+    StringBuilder limits = new StringBuilder();
+    StringBuilder mistakes = new StringBuilder();
+    for (int i = 0; i < 3_000; i++) {
+      limits.append("CallsPer%s: {id: string, burst: 1, count: 1, period: 1s}\n".formatted(i));
+      mistakes.append("CallsPer%s: {id: string, burst: many}\n".formatted(i));
+    }
+    String one = write("one.yml", "CallsPerId: {id: string, burst: 1, count: 1, period: 1s}\n");
+    String many = write("many.yml", limits.toString());
+
+    assertThat(intoAClosedPipe("lint", write("bad.yml", mistakes.toString()))).isEqualTo(Exit.NO);
+    assertThat(intoAClosedPipe("diff", "--exit-code", one, many)).isEqualTo(Exit.NO);
+  }
+
+  private static int intoAClosedPipe(String... args) {
+    OutputStream pipe =
+        new OutputStream() {
+          @Override
+          public void write(int b) throws IOException {
+            throw new IOException("Broken pipe");
+          }
+        };
+    return Main.run(InputStream.nullInputStream(), pipe, OutputStream.nullOutputStream(), args);
   }
 
   @Test

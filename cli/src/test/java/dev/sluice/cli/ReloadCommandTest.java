@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.awaitility.Awaitility.await;
 
 import dev.sluice.FailureRule;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.service.ServerConfig;
 import dev.sluice.server.service.ServerConfig.Control;
@@ -204,9 +205,49 @@ class ReloadCommandTest {
     for (Cli refused : new Cli[] {reload("--dry-run"), reload()}) {
       assertThat(refused.code()).isEqualTo(Exit.NO);
       assertThat(refused.out()).contains("limits.yml:1:", "many");
-      assertThat(refused.err()).contains("the previous files stay in force");
+      assertThat(refused.err()).contains("mistakes; limits, ", "keep their previous files");
     }
     assertThat(burst()).isEqualTo(20);
+  }
+
+  @Test
+  void mistakesInTheTokens_doNotHideThatTheLimitsChanged() throws Exception {
+    Path tokens = folder.resolve("tokens.yml");
+    String token = "s3cret";
+    String good =
+        "tokens:\n- {name: ops, sha256: %s, roles: [decide, read, admin]}\n"
+            .formatted(Tokens.sha256(token));
+    Files.writeString(tokens, good);
+    Path secret = Files.writeString(folder.resolve("token"), token);
+    ServerConfig plain =
+        config(limits, folder.resolve("o.jsonl"), Storage.in(StoreAccess.of("memory")));
+    ServerConfig guarded =
+        new ServerConfig(
+            plain.doors(),
+            plain.sources(),
+            plain.storage(),
+            new Control(tokens, null, null, null),
+            plain.telemetry());
+    try (Service other = Service.start(guarded);
+        End end = new End(other)) {
+      url = "http://" + HostPort.format(other.addresses().get(0));
+      Files.writeString(limits, SECOND);
+      Files.writeString(tokens, good + "- {name: b, sha256: abc, roles: [read]}\n");
+
+      Cli dry = reload("--dry-run", "--token-file", secret.toString());
+      Cli done = reload("--token-file", secret.toString());
+
+      assertThat(dry.err())
+          .contains("would keep their previous files; the others would be applied");
+      assertThat(done.out()).contains("tokens.yml:3:");
+      assertThat(done.code()).isEqualTo(Exit.NO);
+      assertThat(done.err())
+          .isEqualTo(
+              "mistakes; limits, tokens or certificates with mistakes keep their previous files; the"
+                  + " others were applied\n");
+      assertThat(Cli.run("limits", "--server", url, "--token-file", secret.toString()).out())
+          .contains("30");
+    }
   }
 
   @Test

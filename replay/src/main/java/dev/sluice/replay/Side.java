@@ -82,7 +82,7 @@ final class Side {
     final boolean isTooCostly;
 
     private final int trials; // the number of transactions in shadow
-    // If one transaction with one quota decides, and no limit is in shadow, the following fields
+    // If one transaction decides, and no limit is in shadow, the following fields
     // copy the transaction, so that a decision reads few objects.
     private final @Nullable Limit onlyLimit;
     private final @Nullable Tally onlyTally;

@@ -629,6 +629,21 @@ final class ReplayTest {
   }
 
   @Test
+  void shards_ofALogWithAnUnreadLine_join_thoughTheirPathsDiffer() throws IOException {
+    List<Request> traffic = traffic(1, 50);
+    Shards shards = new Shards();
+    for (int number = 1; number <= 2; number++) {
+      List<LogSource> sources = new ArrayList<>(sources(traffic));
+      sources.add(
+          LogReaderTest.source(
+              "mount%s/rest.log".formatted(number), "garbage\n".getBytes(StandardCharsets.UTF_8)));
+      ReplayResult shard = Replay.of(limits(LIMITS, RULES), sources).shard(number, 2).run();
+      shards.add(number + ".json", ReplayJson.of(shard, ClientNames.SHOW));
+    }
+    assertEquals(1, shards.joined().log().found().unread());
+  }
+
+  @Test
   void shard_ofAnId_neverChanges() {
     List<Integer> found = new ArrayList<>();
     for (String id : List.of("203.0.113.7", "2001:db8::1", "alice", "")) {

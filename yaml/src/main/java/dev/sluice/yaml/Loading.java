@@ -291,8 +291,7 @@ final class Loading {
     if (source != null) {
       source.problems.warning(
           source.entry(Sections.RULES).key(),
-          "found the section rules, which only sluice serve and sluice lint read: the rules do not"
-              + " apply here");
+          "found the section rules, which this program does not read: the rules do not apply here");
     }
   }
 

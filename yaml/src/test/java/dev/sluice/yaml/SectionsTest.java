@@ -133,8 +133,8 @@ class SectionsTest {
   void lint_ofRulesThatNobodyReads_warns() {
     assertThat(lint(NAMES + LIMITS + "rules: []\nrulesOnly: [a]\n"))
         .containsExactly(
-            "4:1: warning: found the section rules, which only sluice serve and sluice lint read:"
-                + " the rules do not apply here");
+            "4:1: warning: found the section rules, which this program does not read: the rules do not"
+                + " apply here");
   }
 
   @Test
