@@ -21,9 +21,9 @@ import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.server.service.ServerConfig.SampleLimits;
 import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
-import java.nio.charset.StandardCharsets;
 import java.io.InputStream;
 import java.io.PrintWriter;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -307,7 +307,8 @@ final class SimulateCommand extends ConsoleCommand {
     }
     if (Files.isRegularFile(file) && !isEmptyOrBegins(file, begin)) {
       throw new InputException(
-          "%s: %s: found a file that is no earlier result; name a new file".formatted(option, file));
+          "%s: %s: found a file that is no earlier result; name a new file"
+              .formatted(option, file));
     }
   }
 
