@@ -91,8 +91,9 @@ public suspend fun Limit.awaitAcquire(id: CharSequence, maxWait: Duration, cost:
     async().acquire(id, cost, maxWait.toJavaDuration()).await()
 
 /**
- * Reserves a cost, and calls [block], which can give the tokens back with
- * `it.cancelAsync().await()`. Otherwise the tokens stay spent. See [Limiter.reserve].
+ * Reserves a cost, and calls [block], even if the reservation was denied, so check `it.denied()`
+ * first. The block can give the tokens back with `it.cancelAsync().await()`; otherwise the tokens
+ * stay spent. See [Limiter.reserve].
  */
 @IgnorableReturnValue
 public suspend fun <T> Limiter.withReservation(
@@ -102,7 +103,10 @@ public suspend fun <T> Limiter.withReservation(
     block: suspend (Reservation) -> T,
 ): T = async().reserve(limit, id, cost).await().use { block(it) }
 
-/** Reserves a cost, and calls [block], which can give the tokens back. See [Limit.reserve]. */
+/**
+ * Reserves a cost, and calls [block], even if the reservation was denied, so check `it.denied()`
+ * first. The block can give the tokens back. See [Limit.reserve].
+ */
 @IgnorableReturnValue
 public suspend fun <T> Limit.withReservation(
     id: CharSequence,

@@ -246,8 +246,7 @@ public final class LimiterMetrics implements LimiterObserver {
     Transaction described = longest.transaction();
     Quota quota = described == null ? null : described.quota();
     return quota != null
-        && decision.allowed()
-        && transaction.cost() > 0
+        && decision.taken() > 0
         && longest.remaining() == quota.burst() - transaction.cost();
   }
 

@@ -87,6 +87,22 @@ class LimiterMetricsTest {
     }
   }
 
+  @Test
+  void checkOnlyPartOfASpend_startsNoBucket() {
+    var unused =
+        watched.limiter.spend(
+            List.of(
+                watched.limiter.transaction("LoginsPerIPAddress", "192.0.2.9"),
+                watched.limiter.transaction("CallsPerPartner", "checked").checkOnly()));
+
+    assertThat(exposition())
+        .contains("ratelimits_new_buckets_total{limit=\"LoginsPerIPAddress\"} 1.0")
+        .noneMatch(
+            line ->
+                line.startsWith("ratelimits_new_buckets_total{limit=\"CallsPerPartner\"")
+                    && !line.endsWith(" 0.0"));
+  }
+
   /** Of a limiter that decides on many at a time; the same with a registry of any kind. */
   @Test
   void spentTogether_isCountedOneByOne() {

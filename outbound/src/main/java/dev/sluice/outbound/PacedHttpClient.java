@@ -34,8 +34,9 @@ import org.jspecify.annotations.Nullable;
  * one request. The request's own time-out begins when the request is sent.
  *
  * <p>Thread-safe. {@link #send} blocks while the request waits, {@link #sendAsync} does not. An
- * interrupted or cancelled request stops waiting and is not charged. Close the wrapped client
- * yourself, since closing this client does not close it.
+ * interrupted or cancelled request stops waiting, and its tokens are given back unless later
+ * requests have taken tokens. Close the wrapped client yourself, since closing this client does not
+ * close it.
  */
 public final class PacedHttpClient extends HttpClient {
 

@@ -142,6 +142,21 @@ final class FilterRules {
     }
   }
 
+  /** A filter of the application, which replaces Sluice's and does not read the properties. */
+  record OwnFilter(SluiceProperties properties, String type) {
+
+    OwnFilter {
+      boolean inBook = properties.rules() != null;
+      if (inBook || !properties.filter().rules().isEmpty()) {
+        throw new SluiceConfigurationException(
+            List.of(
+                "%s: found rules and a bean of type %s, which does not read these rules"
+                    .formatted(inBook ? "sluice.rules" : "sluice.filter.rules", type)),
+            "Declare beans of type Rule in place of the filter, or give the filter all rules.");
+      }
+    }
+  }
+
   /** Matches if there are rules for a filter: in properties, in a rule file, or as beans. */
   static final class Exist extends AnyNestedCondition {
 

@@ -103,7 +103,10 @@ class SluiceEndpoint {
         shown.put("quota", SUPPLIED);
       }
       shown.put("limited", decision.limited());
-      if (decision.limited()) {
+      if (decision.degraded()) {
+        shown.put("decidedBy", decision.decidedBy().word());
+      }
+      if (decision.limited() && decision.decidedBy().knowsBucket()) {
         shown.put("remaining", decision.remaining());
         shown.put("resetIn", decision.resetIn().toString());
       }

@@ -10,6 +10,7 @@ import jakarta.servlet.Filter;
 import java.util.EnumSet;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -18,6 +19,7 @@ import org.springframework.boot.web.servlet.FilterRegistrationBean;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
 import org.springframework.context.annotation.Configuration;
+import org.springframework.context.annotation.Lazy;
 
 /** Configures the filter of a servlet application, and its responses to a denial. */
 @AutoConfiguration(after = SluiceAutoConfiguration.class)
@@ -25,6 +27,21 @@ import org.springframework.context.annotation.Configuration;
 @ConditionalOnClass({Filter.class, FilterRegistrationBean.class})
 @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 class SluiceServletAutoConfiguration {
+
+  /** This method is before the filter's method, so it finds only a filter of the application. */
+  @Bean
+  @Lazy(false)
+  @ConditionalOnBean(
+      value = RateLimitFilter.class,
+      parameterizedContainer = FilterRegistrationBean.class)
+  @ConditionalOnProperty(
+      prefix = "sluice.filter",
+      name = "enabled",
+      havingValue = "true",
+      matchIfMissing = true)
+  FilterRules.OwnFilter sluiceOwnFilter(SluiceProperties properties) {
+    return new FilterRules.OwnFilter(properties, "RateLimitFilter");
+  }
 
   @Bean
   @ConditionalOnMissingBean(

@@ -7,12 +7,14 @@ import dev.sluice.web.Rule;
 import dev.sluice.webflux.RateLimitWebFilter;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnWebApplication;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Conditional;
+import org.springframework.context.annotation.Lazy;
 import org.springframework.web.server.WebFilter;
 import reactor.core.publisher.Mono;
 
@@ -22,6 +24,19 @@ import reactor.core.publisher.Mono;
 @ConditionalOnClass({WebFilter.class, Mono.class})
 @ConditionalOnProperty(prefix = SluiceProperties.PREFIX, name = "enabled", matchIfMissing = true)
 class SluiceWebFluxAutoConfiguration {
+
+  /** This method is before the filter's method, so it finds only a filter of the application. */
+  @Bean
+  @Lazy(false)
+  @ConditionalOnBean(RateLimitWebFilter.class)
+  @ConditionalOnProperty(
+      prefix = "sluice.filter",
+      name = "enabled",
+      havingValue = "true",
+      matchIfMissing = true)
+  FilterRules.OwnFilter sluiceOwnFilter(SluiceProperties properties) {
+    return new FilterRules.OwnFilter(properties, "RateLimitWebFilter");
+  }
 
   @Bean
   @ConditionalOnMissingBean

@@ -1059,6 +1059,36 @@ class SluiceAutoConfigurationTest {
                 assertThat(context.getBean(RateLimitWebFilter.class).getOrder()).isEqualTo(5));
   }
 
+  @Test
+  void rulesInProperties_besideAFilterOfTheApplication_stopTheStart() {
+    String mistake = "sluice.filter.rules: found rules and a bean of type ";
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withBean(RateLimitFilter.class, () -> null)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(mistake + "RateLimitFilter, "));
+    new ReactiveWebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withBean(RateLimitWebFilter.class, () -> null)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(mistake + "RateLimitWebFilter, "));
+    new WebApplicationContextRunner()
+        .withConfiguration(ALL)
+        .withPropertyValues(LOGINS)
+        .withPropertyValues(RULE)
+        .withPropertyValues("sluice.filter.enabled=false")
+        .withBean(RateLimitFilter.class, () -> null)
+        .run(context -> assertThat(context).hasNotFailed());
+  }
+
   /** A main file, and a profile that wins over it. */
   private static WebApplicationContextRunner profile(String... properties) {
     return new WebApplicationContextRunner()

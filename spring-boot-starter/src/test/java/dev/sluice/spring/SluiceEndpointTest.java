@@ -17,6 +17,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicBoolean;
+import org.assertj.core.api.InstanceOfAssertFactories;
 import org.junit.jupiter.api.Test;
 import org.springframework.boot.actuate.endpoint.web.WebEndpointResponse;
 
@@ -191,5 +192,21 @@ class SluiceEndpointTest {
     assertThat(limiter.spend(Transaction.of(CALLS, PLAN, "acme")).degraded()).isTrue();
 
     assertThat(bucket("CallsPerCustomer", "acme")).containsEntry("burst", 5L);
+  }
+
+  @Test
+  void answerOfAFailureRule_saysSo_andShowsNoTokensThatNobodyKnows() {
+    BucketStore away =
+        charges -> {
+          throw new StoreException("away");
+        };
+    for (FailureRule rule : List.of(FailureRule.allow(), FailureRule.deny())) {
+      Limiter limiter = Limiter.builder(new CurrentLimits(limits()), away).onFailure(rule).build();
+
+      assertThat(new SluiceEndpoint(limiter, quotas).bucket(new String[] {"PerKey", "acme"}))
+          .extracting(WebEndpointResponse::getBody, InstanceOfAssertFactories.MAP)
+          .containsKey("decidedBy")
+          .doesNotContainKeys("remaining", "resetIn");
+    }
   }
 }

@@ -8,6 +8,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
+import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.spring.SluiceTest;
 import java.time.Duration;
@@ -17,6 +18,7 @@ import org.junit.jupiter.api.Test;
 import org.springframework.beans.factory.annotation.Autowired;
 import org.springframework.boot.autoconfigure.SpringBootApplication;
 import org.springframework.context.ApplicationContext;
+import org.springframework.context.annotation.Bean;
 import org.springframework.stereotype.Component;
 
 /** The slice of the testkit, on the properties of an application that keeps buckets in Redis. */
@@ -24,6 +26,7 @@ import org.springframework.stereotype.Component;
     value = SluiceTestTest.Orders.class,
     properties = {
       "sluice.store=redis://redis.invalid:6379",
+      "sluice.on-failure.default=local:auto",
       "sluice.names[0].number=1001",
       "sluice.names[0].name=Orders",
       "sluice.names[0].id=string",
@@ -35,7 +38,13 @@ import org.springframework.stereotype.Component;
 class SluiceTestTest {
 
   @SpringBootApplication(proxyBeanMethods = false)
-  static class Application {}
+  static class Application {
+    /** An application's own clock, which must not move the limiter in a test. */
+    @Bean
+    TimeSource wallClock() {
+      return TimeSource.system();
+    }
+  }
 
   @Component
   static class Orders {

@@ -6,6 +6,7 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.TimeSource;
 import java.util.List;
+import java.util.Optional;
 import java.util.OptionalLong;
 import org.springframework.core.Ordered;
 import org.springframework.test.context.TestContext;
@@ -68,6 +69,12 @@ final class ForgetBeforeEachTest implements TestExecutionListener, Ordered {
     @Override
     public OptionalLong maxLiveBuckets() {
       return memory.maxLiveBuckets();
+    }
+
+    /** Only this process uses the store. */
+    @Override
+    public Optional<Presence> presence() {
+      return Optional.of((process, time) -> time.isZero() ? List.of() : List.of(process));
     }
   }
 }

@@ -7,6 +7,7 @@ import dev.sluice.testkit.spring.ForgetBeforeEachTest.ForgetfulStore;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.context.annotation.Bean;
+import org.springframework.context.annotation.Primary;
 
 /**
  * Provides a clock that stands still, and a memory store whose buckets are full before each test
@@ -15,7 +16,9 @@ import org.springframework.context.annotation.Bean;
 @AutoConfiguration(beforeName = "dev.sluice.spring.SluiceAutoConfiguration")
 class SluiceTestAutoConfiguration {
 
+  /** Primary, so that the limiter uses it even if the application has a clock of its own. */
   @Bean
+  @Primary
   @ConditionalOnMissingBean
   ManualTime sluiceManualTime() {
     return new ManualTime();
