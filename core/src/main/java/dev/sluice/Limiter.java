@@ -576,8 +576,14 @@ public final class Limiter {
    */
   public Lease lease(LimitName limit, Quota quota, String id, int tokens) {
     Transaction supplied = Transaction.of(limit, quota, id);
-    limits.get().catalogue().requireNoClash(limit);
-    return lease(now -> supplied, tokens, time::nanos, sharesOfALease());
+    return lease(
+        now -> {
+          now.catalogue().requireNoClash(limit);
+          return supplied;
+        },
+        tokens,
+        time::nanos,
+        sharesOfALease());
   }
 
   private Lease lease(
