@@ -51,7 +51,7 @@ public final class AsyncLimiter {
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public CompletionStage<Decision> check(String limit, String id) {
     return check(limit, id, 1);
@@ -63,7 +63,7 @@ public final class AsyncLimiter {
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public CompletionStage<Decision> check(String limit, String id, long cost) {
     return one(Act.CHECK, limit, id, cost);
@@ -73,7 +73,7 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#check(Transaction)}.
    *
    * @param transaction a transaction with the bucket and the cost
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public CompletionStage<Decision> check(Transaction transaction) {
     return caught(() -> engine.decideAsync(Act.CHECK, transaction));
@@ -391,7 +391,7 @@ public final class AsyncLimiter {
      * Non-blocking form of {@link Limit#check(CharSequence)}.
      *
      * @param id the id to limit, such as an IP address
-     * @return the decision that a spend would have returned
+     * @return the decision that a spend would have returned, unless the spend forgave a debt
      */
     public CompletionStage<Decision> check(CharSequence id) {
       return check(id, 1);
@@ -402,7 +402,7 @@ public final class AsyncLimiter {
      *
      * @param id the id to limit, such as an IP address
      * @param cost the number of tokens
-     * @return the decision that a spend would have returned
+     * @return the decision that a spend would have returned, unless the spend forgave a debt
      */
     public CompletionStage<Decision> check(CharSequence id, long cost) {
       return decide(Act.CHECK, id, cost);

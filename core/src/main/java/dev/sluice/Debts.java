@@ -18,7 +18,6 @@ import java.lang.System.Logger.Level;
 import java.nio.charset.StandardCharsets;
 import java.security.SecureRandom;
 import java.time.Duration;
-import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -140,8 +139,8 @@ final class Debts {
 
   /**
    * Returns the final readings of a call. For a spend from a bucket in debt, forgives the debt and
-   * charges the spend. A check returns the reading that a spend would see after the debt was
-   * forgiven. If the debt cannot be forgiven, the call stays denied.
+   * charges the spend. If the debt cannot be forgiven, the call stays denied. A check, or a spend
+   * that costs nothing, forgives no debt and reports the debt.
    *
    * @param charged the readings of the charges
    * @param charges one charge, or one per quota of a limit
@@ -152,8 +151,12 @@ final class Debts {
       List<Charge> charges,
       CompletionStage<List<Reading>> charged,
       Depths depths) {
+    Charge first = charges.get(0);
     boolean mayBeForgivable = // a debt denies only spends and checks
-        depths != NEVER_FORGIVES && charges.get(0).op().votes();
+        depths != NEVER_FORGIVES
+            && first.op().votes()
+            && first.op() != Op.CHECK
+            && first.incrementNanos() != 0;
     List<Reading> known = Stages.value(charged);
     if (!mayBeForgivable || (known != null && !haveDebt(known, depths))) {
       return charged;
@@ -179,22 +182,13 @@ final class Debts {
   /** Forgives several buckets' debts if all can be forgiven; else the call stays denied. */
   private CompletionStage<List<Reading>> settled(
       BucketStore call, List<Charge> charges, List<Reading> found, Depths depths) {
-    List<Reading> forgiven = new ArrayList<>(found);
-    boolean spends = false;
     for (int i = 0; i < charges.size(); i++) {
-      Charge charge = charges.get(i);
-      spends |= charge.op() != Op.CHECK && charge.incrementNanos() != 0;
       long depthNanos = depths.depthNanos(i);
       long nowNanos = found.get(i).nowNanos();
-      if (isDebt(found.get(i), depthNanos)) {
-        if (!mayForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())) {
-          return CompletableFuture.completedFuture(found);
-        }
-        forgiven.set(i, new Reading(nowNanos, nowNanos + depthNanos));
+      Debt asked = debt(charges.get(i).key(), depthNanos);
+      if (isDebt(found.get(i), depthNanos) && !mayForgive(asked, nowNanos, depths.ofCaller())) {
+        return CompletableFuture.completedFuture(found);
       }
-    }
-    if (!spends) {
-      return CompletableFuture.completedFuture(forgiven);
     }
     CompletionStage<?> done = CompletableFuture.completedFuture(found);
     for (int i = 0; i < charges.size(); i++) {
@@ -214,12 +208,6 @@ final class Debts {
       BucketStore call, Charge charge, List<Reading> found, Depths depths) {
     long depthNanos = depths.depthNanos(0);
     long nowNanos = found.get(0).nowNanos();
-    if (charge.op() == Op.CHECK || charge.incrementNanos() == 0) {
-      return CompletableFuture.completedFuture(
-          mayForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())
-              ? List.of(new Reading(nowNanos, nowNanos + depthNanos))
-              : found);
-    }
     if (!tryForgive(charge.key(), depthNanos, nowNanos, depths.ofCaller())) {
       return CompletableFuture.completedFuture(found);
     }
@@ -282,10 +270,6 @@ final class Debts {
     byte[] padded = Arrays.copyOf(bytes, bytes.length + Long.BYTES);
     SipHash hash = new SipHash(0, 0).key(keyedHash, padded, bytes.length).end();
     return new Debt(hash.first(), offsetNanos);
-  }
-
-  private boolean mayForgive(String key, long offsetNanos, long nowNanos, boolean ofCaller) {
-    return mayForgive(debt(key, offsetNanos), nowNanos, ofCaller);
   }
 
   private boolean mayForgive(Debt asked, long nowNanos, boolean ofCaller) {

@@ -60,10 +60,10 @@ import org.jspecify.annotations.Nullable;
  *
  * <p>A lease never grants more than the limit allows. A lease can deny a thread while the lease
  * holds tokens for other threads. A lease has fewer than four shares per processor; each share
- * holds up to {@code tokens} tokens for some of the threads. Observers see one spend each time that
- * the lease takes tokens from the store. When the limits are replaced, tokens that the lease holds
- * stay valid if the quota of the id is unchanged; otherwise the tokens that have not refilled are
- * given back.
+ * holds up to {@code tokens} tokens for some of the threads. Observers see one decision each time
+ * that the lease takes tokens from the store, is denied, or cannot reach the store. When the limits
+ * are replaced, tokens that the lease holds stay valid if the quota of the id is unchanged;
+ * otherwise the tokens that have not refilled are given back.
  *
  * <p>Thread-safe. {@link #trySpend} blocks like a spend when it takes new tokens; {@link #close}
  * blocks like a refund.
@@ -106,6 +106,8 @@ public final class Lease implements AutoCloseable {
    * @throws UnknownLimitException if the limits were replaced and no longer have the name
    * @throws MissingDefaultException if the limits were replaced and no longer have a default
    * @throws InvalidIdException if the limits were replaced and the limit no longer accepts the id
+   * @throws InvalidRequestException if the limits were replaced and another limit now has the
+   *     number or the name of a limit that is not in the catalogue
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
   public boolean trySpend() {
@@ -122,10 +124,11 @@ public final class Lease implements AutoCloseable {
    */
   @Override
   public void close() {
+    BucketStore call = engine.store().blockingCall(); // one time-out for all shares
     StoreException failure = null;
     for (Share share : shares) {
       try {
-        share.giveBack();
+        share.giveBack(call);
       } catch (StoreException e) { // tokens of the other shares must still be given back
         failure = failure == null ? e : failure;
       }
@@ -189,6 +192,7 @@ public final class Lease implements AutoCloseable {
     private long spend(BucketStore call, Limits now, Transaction transaction, Quota quota) {
       long wanted = transaction.cost();
       Plan plan = Plan.unpenalized(now, Act.SPEND, transaction);
+      long start = engine.store().start();
       long before = ticker.getAsLong();
       return TrackedStore.result(
           engine
@@ -200,8 +204,12 @@ public final class Lease implements AutoCloseable {
                   holding -> {
                     Reading reading = holding.readings().get(0);
                     Stretch stretch = holding.stretches().get(0);
+                    Decision decision = plan.decide(List.of(reading)).get(0);
+                    if (decision.allowed() || decision.remaining() == 0) {
+                      engine.observed(decision, start); // otherwise a smaller spend follows
+                    }
                     if (stretch == null) {
-                      return plan.decide(List.of(reading)).get(0).remaining();
+                      return decision.remaining();
                     }
                     String key = transaction.bucketKey();
                     long storeMinusTicker = reading.nowNanos() - before;
@@ -211,7 +219,9 @@ public final class Lease implements AutoCloseable {
                   failure -> {
                     StoreException e = Engine.storeException(failure);
                     Transaction token = transaction.withCost(1);
-                    return engine.onFailure(Act.SPEND, token, e).allowed() ? wanted : 0;
+                    Decision decision = engine.onFailure(Act.SPEND, token, e);
+                    engine.observed(decision, start);
+                    return decision.allowed() ? wanted : 0;
                   }));
     }
 
@@ -248,7 +258,7 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    void giveBack() {
+    void giveBack(BucketStore call) {
       lock.lock();
       try {
         Held last = held;
@@ -258,8 +268,7 @@ public final class Lease implements AutoCloseable {
         }
         GiveBack refund = last.leave(present());
         if (refund != null) {
-          TrackedStore store = engine.store();
-          TrackedStore.result(store.giveBack(store.blockingCall(), List.of(refund)));
+          TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
         }
       } finally {
         lock.unlock();

@@ -460,7 +460,7 @@ public final class Limit implements DirectLimit {
    * Checks whether one token could be spent now. Changes nothing.
    *
    * @param id the id to limit, such as an IP address
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    * @throws InvalidIdException if the id does not match the limit's id format
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */
@@ -473,7 +473,7 @@ public final class Limit implements DirectLimit {
    *
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens, from 0 to the limit's burst
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    * @throws InvalidRequestException if the id's format is wrong, or the cost is out of range
    * @throws StoreException if the store could not decide and no failure rule decides instead
    */

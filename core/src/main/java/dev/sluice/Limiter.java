@@ -170,7 +170,7 @@ public final class Limiter {
    *
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public Decision check(String limit, String id) {
     return check(limit, id, 1);
@@ -182,7 +182,7 @@ public final class Limiter {
    * @param limit the limit's name
    * @param id the id to limit, such as an IP address
    * @param cost the number of tokens
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public Decision check(String limit, String id, long cost) {
     return limit(limit).check(id, cost);
@@ -193,7 +193,7 @@ public final class Limiter {
    * ignored, except that an allow-only transaction is always allowed.
    *
    * @param transaction a transaction with the bucket and the cost
-   * @return the decision that a spend would have returned
+   * @return the decision that a spend would have returned, unless the spend forgave a debt
    * @throws InvalidRequestException if the transaction is reset-only
    */
   public Decision check(Transaction transaction) {
@@ -576,8 +576,14 @@ public final class Limiter {
    */
   public Lease lease(LimitName limit, Quota quota, String id, int tokens) {
     Transaction supplied = Transaction.of(limit, quota, id);
-    limits.get().catalogue().requireNoClash(limit);
-    return lease(now -> supplied, tokens, time::nanos, sharesOfALease());
+    return lease(
+        now -> {
+          now.catalogue().requireNoClash(limit);
+          return supplied;
+        },
+        tokens,
+        time::nanos,
+        sharesOfALease());
   }
 
   private Lease lease(

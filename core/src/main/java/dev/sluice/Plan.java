@@ -163,21 +163,20 @@ record Plan(
 
   /**
    * Returns how the plan continues after the charges of {@link #looks} have read its buckets. A
-   * plan that a penalty denies needs no further charge, and a check needs none unless a spend in
-   * its place could forgive a debt. A spend-only transaction with a penalty in force spends
-   * nothing.
+   * plan that a penalty denies needs no further charge, and a check needs none. A spend-only
+   * transaction with a penalty in force spends nothing.
    */
   Looked looked(List<Reading> found) {
     List<Charge> rest = new ArrayList<>(charges.size());
     List<@Nullable Penalty> inForce = new ArrayList<>(transactions.size());
-    boolean isDone = act == Act.CHECK && depths() == Debts.NEVER_FORGIVES;
+    boolean isDone = act == Act.CHECK;
     int next = 0;
     for (int i = 0; i < transactions.size(); i++) {
       Transaction transaction = transactions.get(i);
       Penalty penalty = null;
       if (limiting(transaction) != null) {
         penalty = penalties.at(i, found.get(next).nowNanos());
-        isDone |= penalty != null && (act == Act.CHECK || Penalties.denies(transaction));
+        isDone |= penalty != null && Penalties.denies(transaction);
         Charge charge = charges.get(next);
         rest.add(penalty == null ? charge : look(charge));
         next++;

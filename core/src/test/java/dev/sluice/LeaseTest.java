@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
@@ -29,6 +30,7 @@ import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
@@ -404,6 +406,89 @@ class LeaseTest {
     failing[0] = true;
     assertThatThrownBy(lease::close).isSameAs(away);
     lease.close();
+  }
+
+  /** A shutdown must not take one time-out for each share. */
+  @Test
+  void close_isOneCall_evenIfManySharesHoldTokens() throws Exception {
+    AtomicInteger calls = new AtomicInteger();
+    BucketStore timed =
+        new BucketStore() {
+          @Override
+          public List<Reading> charge(List<Charge> charges) {
+            return store.charge(charges);
+          }
+
+          @Override
+          public BucketStore forOneCall() {
+            calls.incrementAndGet();
+            return store;
+          }
+        };
+    Lease lease =
+        Limiter.builder(limits, timed)
+            .time(nowNanos::get)
+            .build()
+            .lease(NAME, "hot", 10, nowNanos::get, 4);
+    ExecutorService threads = Executors.newFixedThreadPool(8);
+    for (int i = 0; i < 8; i++) {
+      assertThat(threads.submit(lease::trySpend).get(60, TimeUnit.SECONDS)).isTrue();
+    }
+    threads.shutdown();
+    int spends = calls.get();
+    assertThat(spends).isGreaterThan(1);
+    lease.close();
+    assertThat(calls.get() - spends).isOne();
+    assertThat(limiter.check(NAME, "hot", 0).remaining()).isEqualTo(100 - 8);
+  }
+
+  @Test
+  void decisions_areObserved_onceForEachTimeThatTheStoreIsAsked() {
+    boolean[] failing = new boolean[1];
+    List<String> observed = new ArrayList<>();
+    Lease lease =
+        Limiter.builder(
+                limits,
+                charges -> {
+                  if (failing[0]) {
+                    throw new StoreException("away");
+                  }
+                  return store.charge(charges);
+                })
+            .observer(
+                new LimiterObserver() {
+                  @Override
+                  public void decided(Act act, Decision decision, long elapsedNanos) {
+                    observed.add(decision.decidedBy() + " " + decision.allowed());
+                  }
+                })
+            .onFailure(FailureRule.allow())
+            .build()
+            .lease(NAME, "hot", 60, nowNanos::get, 1);
+    for (int i = 0; i < 100; i++) {
+      assertThat(lease.trySpend()).isTrue();
+    }
+    assertThat(observed).containsExactly("STORE true", "STORE true"); // 60 tokens, then 40
+    assertThat(lease.trySpend()).isFalse();
+    failing[0] = true;
+    assertThat(lease.trySpend()).isTrue();
+    assertThat(observed).containsExactly("STORE true", "STORE true", "STORE false", "ALLOW true");
+  }
+
+  /** The buckets are another limit's now. */
+  @Test
+  void suppliedQuota_whoseNumberAnotherLimitHasNow_isRefused_andItsTokensAreGivenBack() {
+    LimitName mine = LimitName.builder(7, "Mine").id(IdFormat.string()).build();
+    Quota quota = Quota.burst(100).refill(1, Duration.ofDays(1));
+    Lease lease = limiter.lease(mine, quota, "hot", 10);
+    assertThat(lease.trySpend()).isTrue();
+    LimitName other = LimitName.builder(7, "Other").id(IdFormat.string()).build();
+    limits.replace(Limits.builder(Catalogue.of(other)).limit("Other", quota).build());
+    assertThatThrownBy(lease::trySpend)
+        .isInstanceOf(InvalidRequestException.class)
+        .hasMessageContaining("Other");
+    lease.close();
+    assertThat(limiter.check("Other", "hot", 0).remaining()).isEqualTo(99);
   }
 
   /** One thread closes the lease, and another goes on. */

@@ -120,14 +120,14 @@ final class LimiterDebtTest {
   }
 
   @Test
-  void deniedBatchAndCheck_leaveTheDebtAlone_andACheckTellsWhatASpendWould() {
+  void deniedBatchAndCheck_leaveTheDebtAlone_andTellIt() {
     Limiter slow = process(300);
     Limiter fast = process(600);
     assertThat(granted(slow, 300)).isEqualTo(300);
     Decision check = fast.check(NAME, "a");
     Decision batch = fast.spend(List.of(fast.transaction(NAME, "a"), fast.transaction(NAME, "b")));
-    assertThat(check.retryIn()).isEqualTo(Duration.ofSeconds(18));
-    assertThat(batch.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    assertThat(check.retryIn()).isEqualTo(Duration.ofMinutes(90).plusSeconds(18));
+    assertThat(batch.retryIn()).isEqualTo(check.retryIn());
     assertThat(granted(slow, 300)).isZero();
     assertThat(fast.check(NAME, "b", 300).allowed()).isTrue();
     assertThat(fast.spend(NAME, "a", 0).allowed()).as("a cost of 0 reads the bucket").isTrue();
@@ -152,13 +152,13 @@ final class LimiterDebtTest {
     }
   }
 
-  /** Nobody knows from a check whether it is the first after the step: all ways tell the same. */
+  /** A check forgives nothing, so a shorter wait would not hold. */
   @Test
-  void check_afterTheClockSteppedBackByADay_tellsWhatASpendWould_whicheverWayItIsAsked() {
+  void check_afterTheClockSteppedBackByADay_tellsTheDebt_whicheverWayItIsAsked() {
     Limiter limiter = process(300);
     assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
     nowNanos.addAndGet(-24 * HOUR);
-    Duration full = Duration.ofHours(3);
+    Duration full = Duration.ofHours(24 + 3);
     for (Decision read :
         List.of(
             limiter.check(NAME, "a", 0),
@@ -173,25 +173,28 @@ final class LimiterDebtTest {
             limiter.check(NAME, "a"),
             limiter.limit(NAME).check("a"),
             limiter.check(List.of(limiter.transaction(NAME, "a"))),
-            limiter.async().check(NAME, "a", 1).toCompletableFuture().join())) {
+            limiter.async().check(NAME, "a", 1).toCompletableFuture().join(),
+            limiter.spend(limiter.transaction(NAME, "a").checkOnly()))) {
       assertThat(check.denied()).isTrue();
-      assertThat(check.retryIn()).isEqualTo(Duration.ofSeconds(36));
+      assertThat(check.retryIn()).isEqualTo(Duration.ofHours(24).plusSeconds(36));
       assertThat(check.resetIn()).isEqualTo(full);
     }
     assertThat(limiter.spend(NAME, "a").retryIn()).isEqualTo(Duration.ofSeconds(36));
   }
 
-  /** A spend would not forgive it either. */
+  /** A gate may only check, and spend later: the wait that it reports must hold for a check. */
   @Test
-  void check_ofADebtThatWasForgivenAlready_tellsItAsItIs() {
-    Limiter slow = process(300);
+  void check_ofADebt_isAllowedAfterTheWaitThatItTells() {
+    assertThat(granted(process(300), 300)).isEqualTo(300);
     Limiter fast = process(600);
-    assertThat(granted(slow, 300)).isEqualTo(300);
-    assertThat(fast.spend(NAME, "a").denied()).isTrue();
-    assertThat(granted(slow, 150)).isEqualTo(150);
-    Duration owed = Duration.ofMinutes(90).plusSeconds(18);
-    assertThat(fast.check(NAME, "a").retryIn()).isEqualTo(owed);
-    assertThat(fast.spend(NAME, "a").retryIn()).isEqualTo(owed);
+    Transaction gate = fast.transaction(NAME, "a").checkOnly();
+    long wait = fast.spend(gate).retryInNanos();
+    assertThat(fast.check(NAME, "a").retryInNanos()).isEqualTo(wait);
+    nowNanos.addAndGet(wait - 1);
+    assertThat(fast.spend(gate).denied()).isTrue();
+    nowNanos.addAndGet(1);
+    assertThat(fast.spend(gate).allowed()).isTrue();
+    assertThat(fast.check(NAME, "a").allowed()).isTrue();
   }
 
   /** Forgiving takes a call of its own; the store has decided on the spend by then. */
@@ -253,7 +256,6 @@ final class LimiterDebtTest {
       assertThat(isForgiven).as("key %d", i).isEqualTo(i < most / 2);
     }
     current.replace(limits(3_000));
-    assertThat(limiter.check(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
     assertThat(limiter.spend(NAME, "a").retryInNanos()).isEqualTo(3_600_000_000L);
   }
 

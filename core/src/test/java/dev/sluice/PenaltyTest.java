@@ -306,17 +306,17 @@ final class PenaltyTest {
   }
 
   @Test
-  void check_afterThePenalty_tellsWhatASpendWouldAfterADebtWasForgiven() {
+  void check_afterThePenalty_tellsTheDebt_whichASpendForgives() {
     assertThat(limiter.spend(OTHERS, "a", 10).allowed()).isTrue();
     limits.replace(
         Limits.builder(CATALOGUE).limit(OTHERS, Quota.per(10, Duration.ofHours(1))).build());
     penalize(new Penalty(CATALOGUE.get(OTHERS), "a", in(Duration.ofMinutes(1)), 0, ""));
     pass(Duration.ofMinutes(2));
-    Duration aToken = Duration.ofMinutes(6);
-    assertThat(limiter.check(OTHERS, "a").retryIn()).isEqualTo(aToken);
+    Duration owed = Duration.ofHours(9).plusMinutes(4);
+    assertThat(limiter.check(OTHERS, "a").retryIn()).isEqualTo(owed);
     assertThat(limiter.async().check(OTHERS, "a").toCompletableFuture().join().retryIn())
-        .isEqualTo(aToken);
-    assertThat(limiter.spend(OTHERS, "a").retryIn()).isEqualTo(aToken);
+        .isEqualTo(owed);
+    assertThat(limiter.spend(OTHERS, "a").retryIn()).isEqualTo(Duration.ofMinutes(6));
   }
 
   @Test

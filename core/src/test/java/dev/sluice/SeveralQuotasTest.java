@@ -589,7 +589,7 @@ final class SeveralQuotasTest {
       assertThat(without.spend(Transaction.of(OTHER, large, "a")).allowed()).isTrue();
     }
     Transaction shrunk = Transaction.of(OTHER, small, "a");
-    assertThat(without.check(shrunk).retryIn()).isEqualTo(Duration.ofSeconds(36));
+    assertThat(without.check(shrunk).retryIn()).isEqualTo(Duration.ofHours(1));
     Decision forgiven = without.spend(shrunk);
     assertThat(forgiven.denied()).isTrue();
     assertThat(forgiven.retryIn()).isEqualTo(Duration.ofSeconds(36));

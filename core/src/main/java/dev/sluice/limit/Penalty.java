@@ -8,7 +8,8 @@ import java.time.Instant;
  * A penalty on one id of one limit: until an instant, the id's bucket counts as empty. A penalty is
  * either a ban or a debt. A debt also records how many tokens the id owed when an operator set the
  * debt. Setting a debt also moves the bucket's TAT, so that the bucket is empty when the penalty
- * ends.
+ * ends. A process that has not read the penalty yet can forgive this debt; then the bucket is not
+ * empty when the penalty ends.
  *
  * <p>The store's clock determines when a penalty ends. Immutable and thread-safe.
  *

@@ -86,6 +86,12 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
         || READ_ONLY.contains(code);
   }
 
+  /** Also true if the database is slow, since MariaDB does not report which of the two it is. */
+  @Override
+  public boolean isLocked() {
+    return cause instanceof MariaDbCall.NotCommittedException;
+  }
+
   @Override
   public boolean breaksConnection() {
     return !isRefusal || READ_ONLY.contains(code);

@@ -112,6 +112,11 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   }
 
   @Override
+  public boolean isLocked() {
+    return state.equals("55P03");
+  }
+
+  @Override
   public boolean breaksConnection() {
     return !isRefusal || isReplica() || state.startsWith("57P");
   }
@@ -145,7 +150,7 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
     if (state.equals("57014")) {
       return "the call timed out and was cancelled";
     }
-    if (state.equals("55P03")) {
+    if (isLocked()) {
       return "another transaction has locked a bucket of the call";
     }
     String message = at.getMessage();

@@ -77,7 +77,7 @@ final class LocalReference {
       Asked asked = Asked.of(bucket, transaction, quota, conditions.processes());
       boolean mayTake = spends && transaction.kind() != Transaction.Kind.CHECK_ONLY;
       boolean spent = mayTake && decision.allowed() && part.allowed();
-      String wrong = wrong(part, asked, spent, decision.allowed() || !mayTake);
+      String wrong = wrong(part, asked, mayTake, spent, decision.allowed() || !mayTake);
       if (wrong != null) {
         return wrong;
       }
@@ -85,7 +85,8 @@ final class LocalReference {
     return null;
   }
 
-  private @Nullable String wrong(Decision part, Asked asked, boolean spent, boolean asIfSpent) {
+  private @Nullable String wrong(
+      Decision part, Asked asked, boolean mayTake, boolean spent, boolean asIfSpent) {
     if (asked.isMoreThanAShare()) {
       return part.denied() ? null : "was allowed a cost above this process's share";
     }
@@ -93,7 +94,11 @@ final class LocalReference {
     long addedNanos = part.allowed() && asIfSpent ? asked.takenNanos : 0;
     long aheadNanos = part.resetInNanos() - addedNanos;
     Bucket bucket = asked.bucket;
-    boolean forgiven = conditions.limitsChange() && aheadNanos == asked.depthNanos;
+    boolean forgiven =
+        mayTake
+            && asked.takenNanos > 0
+            && conditions.limitsChange()
+            && aheadNanos == asked.depthNanos;
     boolean isLower = aheadNanos < Math.max(bucket.leastNanos - nowNanos, 0);
     if (isLower && !forgiven) {
       return "reports more tokens than are left of this process's share";
@@ -116,10 +121,7 @@ final class LocalReference {
     }
     if (spent || aheadNanos > 0) {
       bucket.leastNanos = nowNanos + aheadNanos + (spent ? asked.takenNanos : 0);
-      boolean onlyReads = !spent || asked.takenNanos == 0;
-      if (!forgiven || !onlyReads) { // the debt may not be forgiven yet
-        bucket.mostNanos = bucket.leastNanos;
-      }
+      bucket.mostNanos = bucket.leastNanos;
     }
     return null;
   }

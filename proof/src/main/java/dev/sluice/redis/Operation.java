@@ -433,9 +433,6 @@ final class Operation {
       }
       return;
     }
-    if (!spends && mayBeAsForgiven(part, transaction, quota)) {
-      return; // the check reports the TAT after forgiving a debt, which no server has stored
-    }
     requireShown(part, transaction, part.denied() || unspent ? 0 : takenNanos);
     requireShownTime(part, transaction);
     if (part.allowed() && !spends && isInOrder() && transactions.size() == 1) {
@@ -447,13 +444,6 @@ final class Operation {
     } else if (spends && !conditions.hasFaults()) {
       requireGivenBack(part, transaction, takenNanos);
     }
-  }
-
-  /** Returns whether a check may report the TAT that the bucket would have without its debt. */
-  private boolean mayBeAsForgiven(Decision part, Transaction transaction, Quota quota) {
-    return conditions.debtsAppear()
-        && isOfOneLimit
-        && part.resetInNanos() == depthNanos(transaction, quota);
   }
 
   private static long depthNanos(Transaction transaction, Quota quota) {

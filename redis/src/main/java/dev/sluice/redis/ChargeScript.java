@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.ChargedException;
 import dev.sluice.remote.ClientClock;
@@ -221,11 +222,11 @@ final class ChargeScript {
 
   static StoreException refused(String answer, List<Charge> batch, String server) {
     String reason = words(answer);
-    List<String> keys = batch.stream().map(Charge::key).toList();
+    List<String> keys = batch.stream().map(charge -> SafeText.printable(charge.key())).toList();
     if (reason.startsWith("GARBAGE ")) {
       return ChargeOutcome.NOTHING.exception(
           "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key, or find the program that writes the key"
-              .formatted(keys, server, reason.substring("GARBAGE ".length())));
+              .formatted(keys, server, SafeText.printable(reason.substring("GARBAGE ".length()))));
     }
     if (reason.startsWith("WRONGTYPE")) {
       return ChargeOutcome.NOTHING.exception(

@@ -10,6 +10,8 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
@@ -56,6 +58,7 @@ record StoreUri(
     }
   }
 
+  private static final Pattern SEVERAL_HOSTS = Pattern.compile("[^/?#]*//[^/?#]*,[^/?#]*");
   private static final int REDIS_PORT = 6379;
   private static final int SENTINEL_PORT = 26379;
 
@@ -84,7 +87,14 @@ record StoreUri(
    */
   static StoreUri parse(String address) {
     try {
-      return parse(new URI(address));
+      // java.net.URI accepts brackets only around its only host.
+      Matcher several = SEVERAL_HOSTS.matcher(address);
+      return parse(
+          new URI(
+              several.lookingAt()
+                  ? several.group().replace("[", "%5B").replace("]", "%5D")
+                      + address.substring(several.end())
+                  : address));
     } catch (
         URISyntaxException e) { // the cause is dropped, since its message quotes the whole address
       String scheme =
@@ -118,7 +128,8 @@ record StoreUri(
             ? null
             : PercentEncoding.decode(credentials[credentials.length - 1]);
     List<Host> hosts = new ArrayList<>();
-    for (String host : authority.substring(at + 1).split(",", -1)) {
+    String listed = authority.substring(at + 1).replace("%5B", "[").replace("%5D", "]");
+    for (String host : listed.split(",", -1)) {
       hosts.add(host(kind, host));
     }
     if ((kind == Kind.SINGLE || kind == Kind.SINGLE_TLS) && hosts.size() > 1) {

@@ -33,6 +33,14 @@ final class RefusalTest {
             ChargeScript.Refusal.class, refusal -> assertThat(refusal.byReplica()).isTrue());
   }
 
+  /** An id, or what another program has written, must not change how a line of a log is shown. */
+  @Test
+  void textOfOthers_isEscaped() {
+    assertThat(ChargeScript.refused("OOM", Charges.spend("1:a\u202eb"), "there"))
+        .hasMessageStartingWith("there rejected the charge of [1:a\\u202eb]: OOM");
+    assertThat(refused("GARBAGE a\u001b[2Jb")).hasMessageContaining("holds \"a\\u001b[2Jb\",");
+  }
+
   @Test
   void outOfMemory_isNoReplica() {
     assertThat(

@@ -188,6 +188,16 @@ final class StoreUriTest {
   }
 
   @ParameterizedTest
+  @ValueSource(strings = {"redis-cluster", "redis-ring"})
+  void parse_severalAddressesOfIpv6_knowsAll(String scheme) {
+    StoreUri uri = StoreUri.parse(scheme + "://u:p@[::1]:7000,[2001:db8::2],h:7002?timeout=1s");
+    assertThat(uri.hosts())
+        .containsExactly(new Host("::1", 7000), new Host("2001:db8::2", 6379), new Host("h", 7002));
+    assertThat(uri.password()).isEqualTo("p");
+    assertThat(uri).hasToString(scheme + "://[::1]:7000,[2001:db8::2]:6379,h:7002/0");
+  }
+
+  @ParameterizedTest
   @CsvSource({
     "redis://a/x y, 12, redis",
     "redis-ring://a/x y, 17, redis-ring",

@@ -2,6 +2,7 @@
 package dev.sluice.remote;
 
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.StoreException;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
@@ -21,6 +22,15 @@ public interface Endpoint {
    * @return the call, not yet sent
    */
   RemoteCall<?> call(List<byte[]> keys, List<List<Charge>> batches);
+
+  /**
+   * Returns why a batch is not sent now, although the server is reachable; null to send the batch.
+   *
+   * @param keys the keys of the charges, as for {@link #call}
+   */
+  default @Nullable StoreException refusal(List<byte[]> keys, List<Charge> batch) {
+    return null;
+  }
 
   /**
    * Explains why a call failed.

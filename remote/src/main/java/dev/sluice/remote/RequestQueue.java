@@ -294,14 +294,20 @@ public final class RequestQueue {
       waitingCount.decrementAndGet();
       if (!next.isDone() && next.leave()) { // false if the caller has given up
         long now = timing.nanoTime();
-        if (!next.isLeftBy(now + estimateNanos)) {
+        StoreException failure;
+        if (next.isLeftBy(now + estimateNanos)) {
+          refusedByEstimate |= !next.isLeftBy(now);
+          observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
+          tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
+          failure = tooLate;
+        } else {
+          failure = server.refusal(next.keys, next.charges);
+        }
+        if (failure == null) {
           charges += next.charges.size();
           continue;
         }
-        refusedByEstimate |= !next.isLeftBy(now);
-        observer.refused(server.name(), Refusal.WAITED_TOO_LONG);
-        tooLate = tooLate == null ? timeOutWhileWaiting() : tooLate;
-        next.completeExceptionally(tooLate);
+        next.completeExceptionally(failure);
       }
       requests.remove(requests.size() - 1);
     }

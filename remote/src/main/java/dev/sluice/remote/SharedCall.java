@@ -232,6 +232,11 @@ final class SharedCall {
   }
 
   private void alone(Request request, AtomicInteger left) {
+    StoreException refusal =
+        request.isDone() ? null : server.refusal(request.keys, request.charges);
+    if (refusal != null) {
+      request.completeExceptionally(refusal);
+    }
     if (request.isDone()) {
       settled(left, null);
       return;

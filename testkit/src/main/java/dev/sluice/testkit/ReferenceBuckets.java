@@ -49,8 +49,7 @@ final class ReferenceBuckets {
    * @return the result of each transaction
    */
   List<Answer> check(List<Transaction> transactions) {
-    boolean isAlone = transactions.size() == 1;
-    return transactions.stream().map(one -> spendAnswer(one, isAlone)).toList();
+    return transactions.stream().map(this::spendAnswer).toList();
   }
 
   /**
@@ -64,8 +63,7 @@ final class ReferenceBuckets {
     if (transactions.size() == 1) {
       forgive(transactions.get(0));
     }
-    boolean forgives = transactions.size() == 1 && transactions.get(0).kind() != Kind.SPEND_ONLY;
-    List<Answer> answers = transactions.stream().map(one -> spendAnswer(one, forgives)).toList();
+    List<Answer> answers = transactions.stream().map(this::spendAnswer).toList();
     boolean passes = true;
     for (int i = 0; i < answers.size(); i++) {
       boolean votes = transactions.get(i).kind() != Kind.SPEND_ONLY;
@@ -172,18 +170,14 @@ final class ReferenceBuckets {
     return kind == Kind.CHECK_AND_SPEND || kind == Kind.SPEND_ONLY;
   }
 
-  /**
-   * Returns the result of a spend. With {@code isAlone}, computes the result as if the debt of the
-   * bucket had been forgiven.
-   */
-  private Answer spendAnswer(Transaction transaction, boolean isAlone) {
+  /** Returns the result of a spend, or of a check. */
+  private Answer spendAnswer(Transaction transaction) {
     Quota quota = transaction.quota();
     if (quota == null || transaction.kind() == Kind.ALLOW_ONLY) {
       return Answer.UNLIMITED;
     }
     BigInteger worth = worth(transaction, quota);
-    String key = transaction.bucketKey();
-    BigInteger lacking = isAlone && isForgivable(key, quota) ? size(quota) : lacking(key);
+    BigInteger lacking = lacking(transaction.bucketKey());
     boolean reads = worth.signum() == 0;
     boolean fits = reads || lacking.add(worth).compareTo(size(quota)) <= 0;
     BigInteger after = fits ? lacking.add(worth) : lacking;

@@ -13,18 +13,22 @@ import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.lang.System.Logger.Level;
+import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -48,6 +52,11 @@ import org.jspecify.annotations.Nullable;
  * A call that times out after it was sent is also cancelled in the database. The SQL functions
  * bound their waits for locks themselves, and a connection that does not respond is closed.
  *
+ * If another transaction has locked a bucket, each call that charges this bucket would occupy a
+ * link until the database gives up, and delay other buckets. After a call for only one bucket has
+ * failed so, further charges of the bucket are therefore rejected for a third of the time-out, and
+ * then while one request tries the bucket again.
+ *
  * A call leaves nothing in its session except prepared statements, and the store also works without
  * prepared statements. A pooler is therefore allowed to run each call in a different session.
  */
@@ -63,6 +72,8 @@ public final class SqlDatabase implements Endpoint, Topology {
   // A connection that is silent for this many time-outs is closed.
   private static final int SILENT_TIMEOUTS = 2;
   private static final int ATTEMPTS = 3; // tries of a call that has changed nothing
+  private static final int LOCK_WAITS = 3; // how many waits for a lock a time-out has room for
+  private static final int MOST_LOCKED = 1_024;
 
   private final String name;
   private final DataSource source;
@@ -71,6 +82,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final Breaker breaker;
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls;
+  private final Map<ByteBuffer, Locked> locked = new ConcurrentHashMap<>();
   private final List<Link> links = new ArrayList<>();
   private final AtomicInteger opened = new AtomicInteger(); // connections that are open now
   private final AtomicInteger broken = new AtomicInteger(); // connections broken so far
@@ -129,6 +141,65 @@ public final class SqlDatabase implements Endpoint, Topology {
   @Override
   public SqlFault fault(@Nullable Throwable failure) {
     return dialect.fault(failure);
+  }
+
+  /**
+   * A bucket that another transaction has locked, and until when its charges are rejected.
+   *
+   * @param isTried whether one request tries the bucket again
+   */
+  private record Locked(Throwable failure, long until, boolean isTried) {}
+
+  @Override
+  public @Nullable StoreException refusal(List<byte[]> keys, List<Charge> batch) {
+    Locked known = lockOf(keys, batch);
+    if (known != null) {
+      return dialect.fault(known.failure).exception(name);
+    }
+    if (!locked.isEmpty() && writes(batch)) {
+      long until = nanoTime() + context.timeoutNanos();
+      for (byte[] key : keys) {
+        locked.computeIfPresent(
+            ByteBuffer.wrap(key), (same, last) -> new Locked(last.failure, until, true));
+      }
+    }
+    return null;
+  }
+
+  private @Nullable Locked lockOf(List<byte[]> keys, List<Charge> batch) {
+    if (locked.isEmpty() || !writes(batch)) {
+      return null;
+    }
+    long now = nanoTime();
+    for (byte[] key : keys) {
+      Locked known = locked.get(ByteBuffer.wrap(key));
+      if (known != null && now - known.until < 0) {
+        return known;
+      }
+    }
+    return null;
+  }
+
+  private static boolean writes(List<Charge> batch) {
+    return batch.stream().anyMatch(charge -> charge.op() != Op.CHECK);
+  }
+
+  private void wasLocked(SqlCall call, Throwable failure) {
+    Set<ByteBuffer> buckets = new HashSet<>();
+    call.keys.forEach(key -> buckets.add(ByteBuffer.wrap(key)));
+    if (buckets.size() == 1) {
+      if (locked.size() >= MOST_LOCKED) {
+        locked.clear();
+      }
+      long until = nanoTime() + context.timeoutNanos() / LOCK_WAITS;
+      locked.put(buckets.iterator().next(), new Locked(failure, until, false));
+    }
+  }
+
+  private void wasNotLocked(SqlCall call) {
+    if (!locked.isEmpty() && call.batches.stream().anyMatch(SqlDatabase::writes)) {
+      call.keys.forEach(key -> locked.remove(ByteBuffer.wrap(key)));
+    }
   }
 
   @Override
@@ -320,6 +391,11 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
 
     private void serve(SqlCall call) {
+      Locked known = call.batches.size() == 1 ? lockOf(call.keys, call.batches.get(0)) : null;
+      if (known != null && !known.isTried) {
+        call.completeExceptionally(known.failure);
+        return;
+      }
       Connection on;
       try {
         on = connection();
@@ -336,9 +412,15 @@ public final class SqlDatabase implements Endpoint, Topology {
         return;
       }
       try {
-        call.complete(answer(call, on));
+        long[] answer = answer(call, on);
+        wasNotLocked(call);
+        call.complete(answer);
       } catch (Throwable e) {
-        if (dialect.fault(e).breaksConnection()) {
+        SqlFault fault = dialect.fault(e);
+        if (fault.isLocked()) {
+          wasLocked(call, e);
+        }
+        if (fault.breaksConnection()) {
           broken.incrementAndGet();
           leave();
         }

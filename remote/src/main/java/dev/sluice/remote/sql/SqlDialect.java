@@ -58,6 +58,9 @@ public interface SqlDialect {
   /** The meaning of a failed call of a database. Immutable. */
   interface SqlFault extends Fault {
 
+    /** Returns whether another transaction has locked a bucket of the call. */
+    boolean isLocked();
+
     /** Returns whether the connection must be closed. */
     boolean breaksConnection();
 

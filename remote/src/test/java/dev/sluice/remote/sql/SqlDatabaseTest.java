@@ -180,6 +180,11 @@ final class SqlDatabaseTest {
     public SqlFault fault(@Nullable Throwable failure) {
       return new SqlFault() {
         @Override
+        public boolean isLocked() {
+          return false;
+        }
+
+        @Override
         public boolean breaksConnection() {
           return breaks;
         }
