@@ -84,6 +84,12 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   /** The time before an override's end at which the server first warns of the end. */
   private static final Duration NOTICE = Duration.ofDays(7);
 
+  /**
+   * How long an ended penalty stays in the limits, without effect: it ends by the store's clock,
+   * which can be behind.
+   */
+  static final Duration GRACE = Duration.ofMinutes(1);
+
   private static final String UNREAD =
       "the table of overrides could not be read (the server's log has the cause)";
 
@@ -104,7 +110,8 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private String complained = ""; // guarded by this
   private Set<String> unasked = Set.of(); // guarded by this
   private volatile List<LimitOverride> ending = List.of();
-  private volatile Instant nextEnd = Instant.MAX; // when the list `ending` must next change
+  private volatile Instant nextEnd =
+      Instant.MAX; // when the limits or the list `ending` must change
   private volatile List<String> mistakes = List.of();
   private volatile boolean unread; // whether the last read of the table of overrides failed
   private final AtomicLong failedReads = new AtomicLong();
@@ -358,7 +365,11 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Instant at = Instant.now();
     List<LimitOverride> overrides =
         fitting(Setting.OVERRIDE, names).stream().filter(one -> !one.isEndedAt(at)).toList();
-    List<Penalty> penalties = fitting(Setting.PENALTY, names);
+    Instant longOver = at.minus(GRACE);
+    List<Penalty> penalties =
+        fitting(Setting.PENALTY, names).stream()
+            .filter(one -> !Setting.PENALTY.isEndedAt(longOver, one))
+            .toList();
     keptOverrides = Set.copyOf(overrides);
     List<LimitOverride> added = underEnded(now, at);
     added.addAll(overrides);
@@ -390,7 +401,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     return under;
   }
 
-  /** Logs the overrides that have ended or will end soon, and sets the time of the next check. */
+  /**
+   * Logs the overrides that have ended or will end soon, and sets the time of the next check, of
+   * overrides and penalties.
+   */
   private void followEnds(Limits now, Instant at) {
     Instant notice = at.plus(NOTICE);
     List<LimitOverride> soon = new ArrayList<>();
@@ -406,6 +420,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
           Instant next = isSoon ? until : until.minus(NOTICE);
           change = next.isBefore(change) ? next : change;
         }
+      }
+      for (Penalty one : now.penaltiesOf(name)) {
+        Instant over = one.until().plus(GRACE);
+        change = over.isBefore(change) ? over : change;
       }
     }
     soon.sort(Comparator.comparing(one -> Objects.requireNonNull(one.until())));

@@ -129,6 +129,7 @@ final class ExplainResource extends JsonResource {
     Limits limits = limiter.limits().get();
     LimitOverride override = limits.overrideFor(transaction.name(), transaction.id());
     boolean isKept = override != null && runtime.isKept(override);
+    Penalty penalty = limits.penaltyFor(transaction.name(), transaction.id());
     String usual = transaction.quota() == null ? "nothing" : "default";
     String set = isKept ? "override set at run time" : "override deployed with the limits";
     return new ExplainedBucket(
@@ -136,7 +137,7 @@ final class ExplainResource extends JsonResource {
         DecisionWriter.ofOne(next),
         transaction,
         caller.may(Permission.ADMIN),
-        limits.penaltyFor(transaction.name(), transaction.id()),
+        penalty != null && PenaltyResource.isInForce(penalty) ? penalty : null,
         override == null ? usual : set,
         override == null
             ? LimitPlaces.of(limits, transaction.name().name())

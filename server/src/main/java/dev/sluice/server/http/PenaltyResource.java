@@ -50,7 +50,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
   }
 
   /** Whether a penalty is in force; ended penalties stay saved for servers with a slow clock. */
-  private static boolean isInForce(Penalty penalty) {
+  static boolean isInForce(Penalty penalty) {
     return penalty.until().isAfter(Instant.now());
   }
 

@@ -72,6 +72,20 @@ class RuntimeLimitsFileTest {
     }
   }
 
+  /** Else the limits of a proxy would be ignored for the id, and each decision take two calls. */
+  @Test
+  void penalty_thatEndedLongAgo_isNoPartOfTheLimits() throws IOException {
+    Instant end = Instant.now().plusSeconds(2).minus(RuntimeLimits.GRACE);
+    Path penalties = folder.resolve("kept.yml.penalties");
+    String kept = Files.readString(penalties);
+    Files.writeString(penalties, kept.replace(UNTIL.toString(), end.toString()));
+    try (RuntimeLimits runtime = start(new CurrentLimits(limits(A, B)))) {
+      assertThat(runtime.limits().get().penaltyFor(B, "bob")).isNotNull();
+      await().untilAsserted(() -> assertThat(runtime.limits().get().hasPenalties()).isFalse());
+    }
+    assertThat(penalties).content().contains(end.toString());
+  }
+
   @Test
   void limitThatIsGone_stopsNeitherTheStart_norOtherChanges_andItsEntriesComeBackWithIt() {
     CurrentLimits base = new CurrentLimits(limits(A));
