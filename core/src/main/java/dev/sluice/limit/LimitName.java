@@ -418,6 +418,11 @@ public final class LimitName {
             "name: found %s, but the bucket keys of trials begin with \"%s\"; give the limit a number, or choose another name"
                 .formatted(SafeText.quote(name), START_OF_TRIALS));
       }
+      if (DOORS.containsValue(name) && !name.equals(DOORS.get(number))) {
+        throw new IllegalArgumentException(
+            "name: found %s, expected another name: Sluice's own limit has this name"
+                .formatted(SafeText.quote(name)));
+      }
       this.number = number;
       this.name = name;
       this.message = "denied: at most {rate} (" + name + ")";

@@ -98,6 +98,18 @@ class LimitNameTest {
     assertThat(LimitName.builder(2_000_000_100, "A").build().number()).isEqualTo(2_000_000_100);
   }
 
+  /** Else the door would find its limit under a number that it does not expect. */
+  @Test
+  void builder_nameOfSluicesOwnDoors_isRefused() {
+    for (String name : List.of("cl.throttle", "rls.override", "reservation.cancel")) {
+      String expected = "name: found \"%s\", expected another name".formatted(name);
+      assertThatThrownBy(() -> LimitName.builder(name)).hasMessageContaining(expected);
+      assertThatThrownBy(() -> LimitName.builder(7, name)).hasMessageContaining(expected);
+    }
+    assertThat(LimitName.builder(2_000_000_001, "cl.throttle").build().name())
+        .isEqualTo("cl.throttle");
+  }
+
   @Test
   void builder_numberOrNameOutOfRange_isRefused() {
     assertThatThrownBy(() -> LimitName.builder(0, "A")).hasMessageContaining("number: found 0");

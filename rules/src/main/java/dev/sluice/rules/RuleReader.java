@@ -298,7 +298,7 @@ final class RuleReader {
     if (isAlone(fields, "deny")) {
       return new RuleCharging<>(line, Verdict.DENIES, List.of());
     }
-    if (isAlone(fields, "unmatched")) { // the request passes as if no rule matched
+    if (isAlone(fields, "unmatched")) { // the request passes, and nothing is charged
       return new RuleCharging<>(line, Verdict.CHARGES, List.of());
     }
     Node list = fields.find("limits");

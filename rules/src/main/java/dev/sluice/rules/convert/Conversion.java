@@ -92,6 +92,10 @@ public record Conversion(
         List.of(
             "names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
 
+    /** The names of the server's own limits, which are not allowed as names of limits. */
+    private static final List<String> DOORS =
+        List.of("cl.throttle", "rls.override", "reservation.cancel");
+
     private static final int LONGEST_NAME = 90;
 
     private final String head;
@@ -108,6 +112,7 @@ public record Conversion(
 
     ConvertedFiles(Domains converted) {
       taken.addAll(SECTIONS);
+      taken.addAll(DOORS);
       for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
         known.names().forEach(one -> taken.add(one.name()));
       }
@@ -139,7 +144,7 @@ public record Conversion(
 
     private String name(String wish) {
       String plain = wish.replace("*", "").replaceAll("[^A-Za-z0-9_.-]", "_");
-      String started = plain.matches("[A-Za-z].*") ? plain : "limit_" + plain;
+      String started = plain.matches("(?!shadow-)[A-Za-z].*") ? plain : "limit_" + plain;
       String base = started.substring(0, Math.min(started.length(), LONGEST_NAME));
       String name = base;
       while (!taken.add(name)) {

@@ -386,8 +386,8 @@ final class DomainWriter {
             ? "another domain has a limit with the same name"
             : name.startsWith(wish)
                 ? "another limit has that name"
-                : "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other"
-                    + " limit has it";
+                : "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", does not begin"
+                    + " with \"shadow-\", and no other limit has it";
     files.renamed(
         new Renaming(branch.file(), named.line(), named.column(), rate.name(), name, why));
   }

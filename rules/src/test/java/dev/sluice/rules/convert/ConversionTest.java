@@ -74,7 +74,8 @@ final class ConversionTest {
       """;
 
   private static final String FORM =
-      "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", and no other limit has it";
+      "a name is a letter, then letters, digits, \"_\", \".\" or \"-\", does not begin with"
+          + " \"shadow-\", and no other limit has it";
 
   @TempDir private Path folder;
 
@@ -456,6 +457,27 @@ final class ConversionTest {
     assertThat(found("user=ann")).isEqualTo("denies");
     assertThat(found("tenant=bad")).isEqualTo("denies");
     assertThat(found("tenant=bad;plan=gold")).as("a dead end there").isEqualTo("none");
+  }
+
+  /** The names of the server's own limits, and those that begin like the keys of trials. */
+  @Test
+  void nameThatNoLimitMayHave_isChanged() throws IOException {
+    Conversion conversion =
+        conversion(
+            """
+            domain: shadow-x
+            descriptors:
+              - key: a
+                rate_limit: {name: shadow-per-ip, unit: second, requests_per_unit: 1}
+              - key: b
+                rate_limit: {name: cl.throttle, unit: second, requests_per_unit: 1}
+              - key: c
+                rate_limit: {unit: second, requests_per_unit: 1}
+            """);
+    assertThat(conversion.renamed().stream().map(Renaming::to))
+        .containsExactly("limit_shadow-per-ip", "cl.throttle_2");
+    assertThat(conversion.renamed().get(0).why()).isEqualTo(FORM);
+    assertThat(load(conversion).configured()).hasSize(3);
   }
 
   @Test

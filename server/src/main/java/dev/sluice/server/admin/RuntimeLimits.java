@@ -104,7 +104,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
   private String complained = ""; // guarded by this
   private Set<String> unasked = Set.of(); // guarded by this
   private volatile List<LimitOverride> ending = List.of();
-  private volatile Instant nextEnd = Instant.MAX; // when the list `ending` must next change
+  private volatile Instant nextEnd = Instant.MAX; // when the limits or `ending` must change
   private volatile List<String> mistakes = List.of();
   private volatile boolean unread; // whether the last read of the table of overrides failed
   private final AtomicLong failedReads = new AtomicLong();

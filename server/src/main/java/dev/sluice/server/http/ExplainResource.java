@@ -129,6 +129,7 @@ final class ExplainResource extends JsonResource {
     Limits limits = limiter.limits().get();
     LimitOverride override = limits.overrideFor(transaction.name(), transaction.id());
     boolean isKept = override != null && runtime.isKept(override);
+    Penalty penalty = limits.penaltyFor(transaction.name(), transaction.id());
     String usual = transaction.quota() == null ? "nothing" : "default";
     String set = isKept ? "override set at run time" : "override deployed with the limits";
     return new ExplainedBucket(
@@ -136,7 +137,7 @@ final class ExplainResource extends JsonResource {
         DecisionWriter.ofOne(next),
         transaction,
         caller.may(Permission.ADMIN),
-        limits.penaltyFor(transaction.name(), transaction.id()),
+        penalty != null && PenaltyResource.isInForce(penalty) ? penalty : null,
         override == null ? usual : set,
         override == null
             ? LimitPlaces.of(limits, transaction.name().name())
@@ -149,7 +150,7 @@ final class ExplainResource extends JsonResource {
         .put("limitedBy", bucket.limitedBy)
         .put("place", bucket.place);
     Penalty penalty = bucket.penalty;
-    if (penalty != null && PenaltyResource.isInForce(penalty)) {
+    if (penalty != null) {
       json.put(
           "penalty", one -> one.put("until", penalty.until()).put("comment", penalty.comment()));
     }
@@ -188,7 +189,7 @@ final class ExplainResource extends JsonResource {
               .formatted(bucket.state.decidedBy().word()));
     }
     Penalty penalty = bucket.penalty;
-    if (penalty != null && PenaltyResource.isInForce(penalty)) {
+    if (penalty != null) {
       lines.add(
           "penalty until %s%s"
               .formatted(

@@ -512,7 +512,8 @@ public final class Reservations implements AutoCloseable {
     }
     token.parts().forEach(part -> access.accept(part.name()));
     if (token.expiresMillis() <= nowMillis()) {
-      return failed(Reason.EXPIRED, "the reservation has expired: its tokens stay spent");
+      return failed(
+          Reason.EXPIRED, "the reservation has expired, and can no longer be cancelled or settled");
     }
     return waits(token.nonce()) ? waitsAlready() : use.apply(token);
   }
@@ -574,7 +575,7 @@ public final class Reservations implements AutoCloseable {
     public enum Reason {
       /** The token was not signed with the key of this server. */
       UNKNOWN,
-      /** The reservation's token has expired, so the tokens reserved in the buckets stay spent. */
+      /** The reservation's token has expired. */
       EXPIRED,
       /** The token was cancelled or settled already. */
       USED

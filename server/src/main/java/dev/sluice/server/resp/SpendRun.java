@@ -210,7 +210,6 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
     private static final int KEY = 1;
 
     private final Dialect[] dialects = new Dialect[SpendPipeline.CAPACITY];
-    private final boolean[] fits = new boolean[SpendPipeline.CAPACITY];
 
     ThrottleRun(SpendPipeline spends, Denials denials) {
       super(spends, denials);
@@ -220,22 +219,13 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
      * Adds a command to this run of spends; returns false if the caller must call the limiter.
      *
      * @param cost the cost, in tokens, at most the quota's burst
-     * @param fitting false for a command whose quantity exceeds the burst, so that the command only
-     *     reads the bucket
      */
-    boolean add(
-        Replies replies,
-        Request request,
-        Dialect dialect,
-        Quota quota,
-        long cost,
-        boolean fitting) {
+    boolean add(Replies replies, Request request, Dialect dialect, Quota quota, long cost) {
       int place = add(replies, request, KEY, quota, cost);
       if (place < 0) {
         return false;
       }
       dialects[place] = dialect;
-      fits[place] = fitting;
       return true;
     }
 
@@ -248,12 +238,7 @@ abstract class SpendRun implements Replies.Gathered, SpendPipeline.Outcome {
         long retryInNanos,
         long resetInNanos) {
       dialects[index].write(
-          allowed && fits[index],
-          quota.burst(),
-          remaining,
-          fits[index] ? retryInNanos : Dialect.FOR_EVER,
-          resetInNanos,
-          writer());
+          allowed, quota.burst(), remaining, retryInNanos, resetInNanos, writer());
     }
   }
 }

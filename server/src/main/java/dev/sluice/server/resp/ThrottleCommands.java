@@ -28,9 +28,9 @@ import org.jspecify.annotations.Nullable;
 /*
  * Consecutive commands that arrive in one read form a run. The server decides all commands of a run
  * together, reads the clock once, and makes no object for each command
- * (dev.sluice.internal.direct.SpendPipeline). In three cases the server calls the limiter for each
- * command instead, with the same decisions: the key is not plain ASCII, the store is on a network,
- * or an earlier command waits for a store. SLUICE.SPEND forms runs too, one run for each limit
+ * (dev.sluice.internal.direct.SpendPipeline). In four cases the server calls the limiter for each
+ * command instead, with the same decisions: the key is not plain ASCII, the quantity exceeds the
+ * burst, the store is on a network, or an earlier command waits for a store. SLUICE.SPEND forms runs too, one run for each limit
  * (LimitRuns).
  */
 
@@ -119,11 +119,10 @@ final class ThrottleCommands {
         ofThread.sent.set(request, dialect, quota);
       }
       boolean fits = quantity <= quota.burst();
-      long cost = fits ? quantity : 0;
       // The replies must stay in order, so no run of spends can begin while an earlier reply waits.
-      ThrottleRun run = replies.waiting() == 0 ? ofThread.run() : null;
-      if (run == null || !run.add(replies, request, dialect, quota, cost, fits)) {
-        spend(replies, request, dialect, quota, cost, fits);
+      ThrottleRun run = fits && replies.waiting() == 0 ? ofThread.run() : null;
+      if (run == null || !run.add(replies, request, dialect, quota, quantity)) {
+        spend(replies, request, dialect, quota, quantity);
       }
     } catch (IllegalArgumentException e) { // includes InvalidRequestException
       replies.error("ERR", String.valueOf(e.getMessage()));
@@ -144,15 +143,21 @@ final class ThrottleCommands {
     return quota(maxBurst, count, period, dialect);
   }
 
+  /** Spends; a quantity above the burst is denied, and only reads the bucket. */
   private void spend(
-      Replies replies, Request request, Dialect dialect, Quota quota, long cost, boolean fits) {
+      Replies replies, Request request, Dialect dialect, Quota quota, long quantity) {
     replies.settle();
-    Transaction transaction =
-        Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1))).withCost(cost);
+    boolean fits = quantity <= quota.burst();
+    Transaction bucket = Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1)));
     replies.later(
-        async.spend(transaction),
+        fits ? async.spend(bucket.withCost(quantity)) : async.check(bucket.withCost(0).checkOnly()),
         (decision, writer) -> {
-          denials.report(decision, () -> DeniedRequest.at(LimitCommands.DOOR));
+          DeniedRequest asked = DeniedRequest.at(LimitCommands.DOOR);
+          if (fits) {
+            denials.report(decision, () -> asked);
+          } else {
+            denials.reportNeverFits(bucket, quantity, asked);
+          }
           dialect.write(decision, quota, fits, writer);
         });
   }

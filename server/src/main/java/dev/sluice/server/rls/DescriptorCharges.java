@@ -43,7 +43,10 @@ final class DescriptorCharges {
 
   /** The limit for quotas that proxies send; its number, part of bucket keys, must never change. */
   static final LimitName OF_CALLER =
-      LimitName.builder(2_000_000_002, "rls.override").id(IdFormat.bytes()).build();
+      LimitName.builder(2_000_000_002, "rls.override")
+          .id(IdFormat.bytes())
+          .message("denied: at most {rate}") // proxies and their clients do not know the name
+          .build();
 
   private static final long FEWEST_HITS = 1;
 
@@ -290,8 +293,7 @@ final class DescriptorCharges {
    * proxy can let the request pass all limits.
    */
   private Found closed(RefusedDescriptor why) {
-    DescriptorCharge closed =
-        new DescriptorCharge(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
+    DescriptorCharge closed = DescriptorCharge.refused(why);
     all.add(closed);
     return Found.limited(List.of(closed), List.of());
   }
@@ -322,7 +324,10 @@ final class DescriptorCharges {
     return new Found(true, unlimited, null, charges, List.of());
   }
 
-  /** Merges the charges of several descriptors for the same bucket; the costs are added. */
+  /**
+   * Merges the charges of several descriptors for the same bucket: the costs are added, and if
+   * proxies sent limits, the lowest quota applies to all.
+   */
   private DescriptorCharge merged(
       OpenCalls.CallKey place, DescriptorCharge one, boolean givenBack) {
     DescriptorCharge met =
@@ -331,6 +336,9 @@ final class DescriptorCharges {
             : (givenBack ? refunds : byBucket).putIfAbsent(place.bucket(), one);
     if (met != null) {
       met.add(one);
+      if (!givenBack) {
+        met.lower(one);
+      }
       return met;
     }
     if (!givenBack && !one.settles()) {
@@ -405,7 +413,7 @@ final class DescriptorCharges {
    */
   static final class DescriptorCharge {
     private final String domain;
-    private final @Nullable Transaction transaction;
+    private @Nullable Transaction transaction;
     private final LimitName limit;
     private final @Nullable RateLimitOverride closed;
     private final @Nullable RefusedDescriptor denied;
@@ -453,6 +461,11 @@ final class DescriptorCharges {
       this.denied = denied;
       this.line = denied == null ? 0 : denied.line();
       this.debt = 0;
+    }
+
+    /** Makes a charge that always denies, for which no limit is known. */
+    static DescriptorCharge refused(RefusedDescriptor why) {
+      return new DescriptorCharge(OF_CALLER, RateLimitOverride.getDefaultInstance(), why);
     }
 
     private DescriptorCharge to(Transaction other) {
@@ -521,6 +534,19 @@ final class DescriptorCharges {
       drained = sum(drained, more.drained);
       owed = sum(owed, more.owed);
       joined(more);
+    }
+
+    /** Replaces the quotas by those of another charge for the same bucket, if they are lower. */
+    private void lower(DescriptorCharge other) {
+      Quota own = bucket().quota();
+      Quota others = other.bucket().quota();
+      if (own == null || others == null || own.isLowerThan(others)) {
+        return;
+      }
+      boolean isMore = other.bucket().quotas().size() > bucket().quotas().size();
+      if (others.isLowerThan(own) || isMore) {
+        transaction = other.transaction;
+      }
     }
 
     /**
@@ -675,7 +701,7 @@ final class DescriptorCharges {
         return;
       }
       boolean untouched = made.allowed() && !made.degraded() && (isProbe() || !spent);
-      long kept = untouched ? Math.max(1, cost) : 0;
+      long kept = untouched ? Math.min(Math.max(1, cost), burst()) : 0;
       over = made.denied();
       remaining = made.remaining() + kept;
       retryInNanos = made.denied() ? made.retryInNanos() : 0;

@@ -243,6 +243,12 @@ final class EnvoyAnswers {
     response.setRawBody(ByteString.copyFromUtf8(body));
   }
 
+  private static String shown(DescriptorCharge refusal) {
+    return refusal.limit().equals(DescriptorCharges.OF_CALLER)
+        ? "the descriptor's limit"
+        : refusal.limit().name();
+  }
+
   private static String detail(DescriptorCharge refusal) {
     Quota quota = refusal.quota();
     Decision decision = refusal.decision();
@@ -251,11 +257,11 @@ final class EnvoyAnswers {
       return why;
     }
     if (quota == null) {
-      return "the limit %s is zero, so no request passes".formatted(refusal.limit());
+      return "the limit is zero, so no request passes";
     }
     return refusal.neverFits() || decision == null
         ? "%s exceeds the burst (%s) of %s"
-            .formatted(cost(refusal.cost()), refusal.burst(), refusal.limit())
+            .formatted(cost(refusal.cost()), refusal.burst(), shown(refusal))
         : decision.message();
   }
 

@@ -20,6 +20,7 @@ import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.HttpStatusException;
 import com.linecorp.armeria.server.RequestTimeoutException;
 import com.linecorp.armeria.server.ServiceRequestContext;
+import dev.sluice.envoy.RateLimitResponse;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.base.FailureLog;
 import dev.sluice.server.base.RefusedException;
@@ -27,6 +28,7 @@ import dev.sluice.server.base.RefusedException.NotReadyException;
 import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.BadRequest;
+import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.store.StoreException;
 import io.grpc.Status;
@@ -42,8 +44,13 @@ import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
+/*
+ * A client chooses how long the values in its proxy's message are. With failure_mode_deny: false, an
+ * error for a message that is too large would open all limits, so such a message is over its limit.
+ */
 /** Handles all gRPC requests, even for unknown methods. */
-final class GrpcRequests implements DecoratingHttpServiceFunction {
+record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
+    implements DecoratingHttpServiceFunction {
 
   private static final Pattern TIMEOUT = Pattern.compile("([0-9]{1,8})([HMSmun])");
   private static final String UNITS = "HMSmun";
@@ -61,6 +68,7 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     if (!Requests.isGrpc(request.headers())) {
       return Requests.pass(next, context, request);
     }
+    long start = System.nanoTime();
     try {
       setDeadline(context, request.headers().get("grpc-timeout"));
       if (context.config().service().as(LateGrpc.class) == null) {
@@ -69,7 +77,8 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
                 Status.UNIMPLEMENTED.withDescription(
                     "no service has the method " + context.path())));
       }
-      return Requests.pass(next, context, request).recover(GrpcRequests::failed);
+      return Requests.pass(next, context, request)
+          .recover(failure -> failed(failure, context, start));
     } catch (RuntimeException e) {
       return failed(e);
     }
@@ -87,6 +96,15 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     if (TimeUnit.NANOSECONDS.toMillis(nanos) < context.requestTimeoutMillis()) {
       context.setRequestTimeout(TimeoutMode.SET_FROM_START, Duration.ofNanos(Math.max(1, nanos)));
     }
+  }
+
+  private HttpResponse failed(Throwable failure, ServiceRequestContext context, long start) {
+    if (GrpcStatuses.isTooLarge(failure) && context.path().equals(PlainCalls.PATH)) {
+      RateLimitResponse answer = requests.tooLarge();
+      meters.answered(answer, start);
+      return PlainCalls.answer(answer).toHttpResponse();
+    }
+    return failed(failure);
   }
 
   private static HttpResponse failed(Throwable failure) {
@@ -132,6 +150,10 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
     private static final Pattern CLASS =
         Pattern.compile("\\b(com\\.(linecorp|google)|io\\.(grpc|netty)|java)\\.[A-Za-z]");
 
+    /** The error of a body that is too large. */
+    static final String TOO_LARGE =
+        "the body has more than %1$s bytes, %1$s are allowed".formatted(SluiceServer.MAX_BODY);
+
     private static final String NO_FRAMES = "found a body that is not in gRPC's frames";
 
     private GrpcStatuses() {}
@@ -156,16 +178,14 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       if (cause instanceof NotReadyException) {
         return Status.UNAVAILABLE.withDescription(cause.getMessage());
       }
-      if (cause instanceof ContentTooLargeException) {
-        return tooLarge();
+      if (isTooLarge(cause)) {
+        return Status.RESOURCE_EXHAUSTED.withDescription(TOO_LARGE);
       }
       if (cause instanceof RequestTimeoutException || cause instanceof CancellationException) {
         return late();
       }
       if (cause instanceof HttpStatusException refused) {
-        return refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE)
-            ? tooLarge()
-            : Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
+        return Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
       }
       if (isClients(cause)) {
         return Status.CANCELLED.withDescription("the client went away");
@@ -188,9 +208,11 @@ final class GrpcRequests implements DecoratingHttpServiceFunction {
       return Status.DEADLINE_EXCEEDED.withDescription("no answer within the request's deadline");
     }
 
-    private static Status tooLarge() {
-      return Status.RESOURCE_EXHAUSTED.withDescription(
-          "the body has more than %1$s bytes, %1$s are allowed".formatted(SluiceServer.MAX_BODY));
+    static boolean isTooLarge(Throwable failure) {
+      Throwable cause = Exceptions.peel(failure);
+      return cause instanceof ContentTooLargeException
+          || (cause instanceof HttpStatusException refused
+              && refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE));
     }
 
     private static boolean isClients(Throwable cause) {

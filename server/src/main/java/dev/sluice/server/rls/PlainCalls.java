@@ -43,7 +43,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   static final String METHOD = RateLimitServiceGrpc.SERVICE_NAME + "/ShouldRateLimit";
 
-  private static final String PATH = "/" + METHOD;
+  static final String PATH = "/" + METHOD;
   private static final String PROTO = Requests.GRPC + "+proto";
   private static final String ENCODING = "grpc-encoding";
   private static final String IDENTITY = "identity";
@@ -147,6 +147,10 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   private AggregatedHttpResponse answered(RateLimitResponse answer, long start) {
     meters.answered(answer, start);
+    return answer(answer);
+  }
+
+  static AggregatedHttpResponse answer(RateLimitResponse answer) {
     return AggregatedHttpResponse.of(HEADERS, framed(answer), OK);
   }
 

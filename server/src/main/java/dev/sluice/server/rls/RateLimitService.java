@@ -23,6 +23,7 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.rls.DescriptorCharges.DescriptorCharge;
 import dev.sluice.server.rls.DescriptorCharges.Found;
+import dev.sluice.server.rls.DescriptorCharges.RefusedDescriptor;
 import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.stats.Denials;
@@ -213,6 +214,19 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
             answer.report(denials, door, charges.file(), request);
             return response;
           });
+    }
+
+    /** Denies a request that is too large to read, and whose size a proxy's client can choose. */
+    RateLimitResponse tooLarge() {
+      DescriptorCharge refused =
+          DescriptorCharge.refused(RefusedDescriptor.unusable(GrpcStatuses.TOO_LARGE));
+      refused.close();
+      List<DescriptorCharge> none = List.of();
+      EnvoyAnswers answer = new EnvoyAnswers(settings, List.of(), List.of(refused), none, none);
+      RateLimitResponse response = answer.response();
+      answer.count(meters);
+      answer.report(denials, DOOR, "", RateLimitRequest.getDefaultInstance());
+      return response;
     }
 
     /** Checks that the caller may refund, if the request has negative hits. */

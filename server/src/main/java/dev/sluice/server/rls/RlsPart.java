@@ -140,7 +140,7 @@ public final class RlsPart implements Part {
 
   @Override
   public void addFirst(Decorators decorators) {
-    decorators.add(new GrpcRequests());
+    decorators.add(new GrpcRequests(requests, meters));
   }
 
   /**

@@ -462,6 +462,10 @@ final class ReservationsTest {
     manual.advance(Duration.ofMillis(1));
     assertThat(remaining()).isEqualTo(8);
     assertRefused(here, lapsed, Reason.EXPIRED);
+    assertThatThrownBy(() -> cancel(here, lapsed))
+        .as("a client must not refund what came back")
+        .hasMessageContaining("expired")
+        .hasMessageNotContaining("spent");
     manual.advance(LIFE);
     assertThat(remaining()).isEqualTo(10);
     assertRefused(here, later, Reason.EXPIRED);

@@ -3,9 +3,12 @@ package dev.sluice.server.resp;
 
 import static org.assertj.core.api.Assertions.assertThat;
 
+import dev.sluice.Limiter;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.resp.RespClient.Failure;
+import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.nio.charset.StandardCharsets;
@@ -71,6 +74,27 @@ final class RedisCellTest {
       assertThat(client.call("CL.THROTTLE", "foo", "4", "60", "60", parts[1]))
           .as(step)
           .isEqualTo(numbers(parts[2]));
+    }
+  }
+
+  /** As the other doors report a cost above the burst; here between two spends of one run. */
+  @Test
+  void quantityAboveTheBurst_isInTheDenialLog() {
+    Denials denials = Denials.to(null, true);
+    BucketStore store = BucketStore.inMemory(time);
+    Limiter limiter = Limiter.of(Limits.builder(Catalogue.samples()).build(), store);
+    try (TestRespServer noted =
+            new TestRespServer(limiter, store, ConnectionBudget.usual(), denials);
+        RespClient caller = noted.connect()) {
+      String command = "CL.THROTTLE k 4 60 60 %s\r\n";
+      caller.raw(command.formatted(1) + command.formatted(6) + command.formatted(1));
+      assertThat(caller.reply()).isEqualTo(numbers(0, 5, 4, -1, 1));
+      assertThat(caller.reply()).isEqualTo(numbers(1, 5, 4, -1, 1));
+      assertThat(caller.reply()).isEqualTo(numbers(0, 5, 3, -1, 2));
+      assertThat(denials.last("cl.throttle", "k"))
+          .singleElement()
+          .satisfies(denial -> assertThat(denial.cost()).isEqualTo(6))
+          .satisfies(denial -> assertThat(denial.decidedBy()).isEqualTo("request"));
     }
   }
 

@@ -29,10 +29,13 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
+import dev.sluice.server.rls.RlsPart.OverridePolicy;
+import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import dev.sluice.web.HeaderProfile;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor.RateLimitOverride;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitRequest;
 import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitResponse;
@@ -574,13 +577,37 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  /** Far beyond the bound too, where the client still sends when it is refused. */
+  /**
+   * A client chooses the size, and an error would open all limits. Far beyond the bound too, where
+   * the proxy still sends when it is answered.
+   */
   @ParameterizedTest
   @ValueSource(ints = {SluiceServer.MAX_BODY + 1, 140_000, 200_000, 3 << 20})
-  void largeBody_isRefused(int bytes) {
-    byte[] large = framed(new byte[bytes]);
-    assertThat(status(post(METHOD, large))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+  void largeBody_isOverItsLimit(int bytes) throws Exception {
+    AggregatedHttpResponse response = post(METHOD, framed(new byte[bytes]));
+    assertThat(status(response)).isEqualTo(Status.Code.OK);
+    byte[] frame = response.content().array();
+    RateLimitResponse answer =
+        RateLimitResponse.parseFrom(Arrays.copyOfRange(frame, 5, frame.length));
+    assertThat(answer.getOverallCode()).isEqualTo(Code.OVER_LIMIT);
+    assertThat(answer.getRawBody().toStringUtf8()).contains("131072").doesNotContain("rls.");
     assertServes();
+  }
+
+  @Test
+  void largeBody_passes_inShadowMode() throws Exception {
+    Settings shadow = new Settings(OverridePolicy.ALLOW, HeaderProfile.IETF, List.of(), true, 0.8);
+    try (TestRlsServer tried = new TestRlsServer(limits(), store, shadow)) {
+      RateLimitResponse answer =
+          tried.ask(descriptor("PerUser", "ann"), descriptor("path", "/".repeat(140_000)));
+      assertThat(answer.getOverallCode()).isEqualTo(Code.OK);
+    }
+  }
+
+  @Test
+  void largeBody_forAnotherMethod_isRefused() {
+    assertThat(status(post(HEALTH, framed(new byte[140_000]))))
+        .isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
   }
 
   /** Its words for what is no message begin with the name of a class of its own. */

@@ -490,9 +490,12 @@ final class RateLimitServiceTest {
   @Test
   void limitOfTheCaller_holdsForADescriptorThatNobodyKnows() {
     assertThat(askOne(descriptor("a", "b:c").setLimit(limit(1))).getCode()).isEqualTo(Code.OK);
-    DescriptorStatus over = askOne(descriptor("a", "b:c").setLimit(limit(1)));
+    RateLimitResponse denied = server.ask(descriptor("a", "b:c").setLimit(limit(1)));
+    DescriptorStatus over = denied.getStatuses(0);
     assertThat(over.getCode()).isEqualTo(Code.OVER_LIMIT);
     assertThat(over.getCurrentLimit().getName()).isEmpty();
+    assertThat(denied.getRawBody().toStringUtf8())
+        .contains("\"detail\":\"denied: at most 1 per 1h, retry after");
     assertThat(askOne(descriptor("a", "b", "c", "").setLimit(limit(1))).getCode())
         .isEqualTo(Code.OK);
   }
@@ -522,6 +525,27 @@ final class RateLimitServiceTest {
     assertThat(response.getStatuses(0).getCurrentLimit().getUnit()).isEqualTo(Unit.HOUR);
     assertThat(response.getStatuses(1).getLimitRemaining()).isEqualTo(10);
     assertThat(headers(response)).doesNotContainKey("retry-after");
+  }
+
+  @Test
+  void limitsOfTheCaller_forOneBucket_theLowerOneHolds_whateverTheOrder() {
+    RateLimitOverride perSecond = limit(10).toBuilder().setUnit(RateLimitUnit.SECOND).build();
+    RateLimitDescriptor.Builder[][] pairs = {
+      {descriptor("PerUser", "ann").setLimit(limit(1_000)), descriptor("PerUser", "ann")},
+      {descriptor("a", "b").setLimit(perSecond), descriptor("a", "b").setLimit(limit(20))}
+    };
+    int[] bursts = {5, 20};
+    for (int i = 0; i < pairs.length; i++) {
+      RateLimitDescriptor.Builder[] pair = pairs[i];
+      for (RateLimitResponse response : List.of(server.ask(pair), server.ask(pair[1], pair[0]))) {
+        assertThat(response.getStatusesList())
+            .extracting(status -> status.getCurrentLimit().getRequestsPerUnit())
+            .containsExactly(bursts[i], bursts[i]);
+      }
+      assertThat(askOne(pair[1]).getLimitRemaining())
+          .as("each request paid for both")
+          .isEqualTo(bursts[i] - 5);
+    }
   }
 
   @Test
@@ -565,20 +589,23 @@ final class RateLimitServiceTest {
         .isEqualTo(4);
   }
 
-  /** As above: the id of a bucket that only the proxy's limit makes is the client's values. */
+  /** Each "%" counts as five characters of the id. */
   @Test
-  void longValueBesideALimitOfTheProxy_isDenied_andDoesNotOpenTheOtherLimits() {
-    RateLimitOverride limit =
-        RateLimitOverride.newBuilder().setRequestsPerUnit(100).setUnit(RateLimitUnit.HOUR).build();
-    RateLimitResponse response =
-        server.ask(
-            descriptor("PerUser", "ann"), descriptor("api_key", "x".repeat(1_100)).setLimit(limit));
-    assertThat(response.getStatusesList())
-        .extracting(DescriptorStatus::getCode)
-        .containsExactly(Code.OK, Code.OVER_LIMIT);
-    assertThat(response.getRawBody().toStringUtf8())
-        .contains("at most 1024 characters")
-        .doesNotContain("rls.");
+  void valueThatIsTooLong_besideALimitOfTheCaller_doesNotOpenTheOtherLimits() {
+    for (String value : List.of("x".repeat(1_100), "%".repeat(205))) {
+      RateLimitResponse response =
+          server.ask(
+              descriptor("PerIp", "192.0.2.7"), descriptor("api_key", value).setLimit(limit(100)));
+      assertThat(response.getStatusesList())
+          .extracting(DescriptorStatus::getCode)
+          .containsExactly(Code.OK, Code.OVER_LIMIT);
+      assertThat(response.getRawBody().toStringUtf8())
+          .contains("at most 1024 characters")
+          .doesNotContain("rls.");
+    }
+    assertThat(askOne(descriptor("PerIp", "192.0.2.7")).getLimitRemaining())
+        .as("nothing was charged")
+        .isEqualTo(9);
   }
 
   /** As for a value that makes no id: an error would open the other limits. */

@@ -303,6 +303,18 @@ final class SettledCallsTest {
     assertThat(left()).isEqualTo(990);
   }
 
+  /** A proxy's limit of zero denies the whole request. */
+  @Test
+  void estimateAboveTheBurst_thatTakesNothing_leavesTheBurst() {
+    start();
+    RateLimitOverride none = RateLimitOverride.newBuilder().setUnit(RateLimitUnit.HOUR).build();
+    DescriptorStatus status =
+        ask(with(5_000, begins("r1", "user", "ann")), descriptor("call", "x").setLimit(none))
+            .getStatuses(0);
+    assertThat(status.getLimitRemaining()).isEqualTo(1_000);
+    assertThat(status.getDurationUntilReset().getSeconds()).isZero();
+  }
+
   @Test
   void endOfAnUnknownCall_isChargedInFull() {
     start();
