@@ -14,7 +14,9 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
+import java.util.ArrayList;
 import java.util.List;
+import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -61,7 +63,7 @@ import org.jspecify.annotations.Nullable;
  * <p>A lease never grants more than the limit allows. A lease can deny a thread while the lease
  * holds tokens for other threads. A lease has fewer than four shares per processor; each share
  * holds up to {@code tokens} tokens for some of the threads. Observers see one decision each time
- * that the lease takes tokens from the store, is denied, or cannot reach the store. When the limits
+ * that the lease takes tokens from the store, is denied, or a failure rule decides. When the limits
  * are replaced, tokens that the lease holds stay valid if the quota of the id is unchanged;
  * otherwise the tokens that have not refilled are given back.
  *
@@ -124,11 +126,22 @@ public final class Lease implements AutoCloseable {
    */
   @Override
   public void close() {
-    BucketStore call = engine.store().blockingCall(); // one time-out for all shares
-    StoreException failure = null;
+    List<GiveBack> giveBacks = new ArrayList<>();
     for (Share share : shares) {
+      GiveBack giveBack = share.leave();
+      if (giveBack != null) {
+        giveBacks.add(giveBack);
+      }
+    }
+    BucketStore call = engine.store().oneCall(); // one time-out for all shares
+    List<CompletionStage<Void>> sent = new ArrayList<>(giveBacks.size());
+    for (GiveBack giveBack : giveBacks) {
+      sent.add(engine.store().giveBack(call, List.of(giveBack)));
+    }
+    StoreException failure = null;
+    for (CompletionStage<Void> one : sent) {
       try {
-        share.giveBack(call);
+        TrackedStore.result(one);
       } catch (StoreException e) { // tokens of the other shares must still be given back
         failure = failure == null ? e : failure;
       }
@@ -258,18 +271,13 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    void giveBack(BucketStore call) {
+    /** Returns the give-back of the tokens that were not handed out, null for none. */
+    @Nullable GiveBack leave() {
       lock.lock();
       try {
         Held last = held;
         held = null;
-        if (last == null) {
-          return;
-        }
-        GiveBack refund = last.leave(present());
-        if (refund != null) {
-          TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
-        }
+        return last == null ? null : last.leave(present());
       } finally {
         lock.unlock();
       }

@@ -131,7 +131,9 @@ final class InputFiles {
   private static String onlyLine(String place, String secret) {
     String text = secret.startsWith(BYTE_ORDER_MARK) ? secret.substring(1) : secret;
     String line = text.lines().findFirst().orElse("");
-    if (line.isEmpty() || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
+    if (line.isEmpty()
+        || line.length() > LONGEST_SECRET
+        || text.lines().skip(1).anyMatch(more -> !more.isBlank())) {
       throw notOneLine(place);
     }
     return line;

@@ -146,12 +146,11 @@ final class FilterRules {
   record OwnFilter(SluiceProperties properties, String type) {
 
     OwnFilter {
-      boolean inBook = properties.rules() != null;
-      if (inBook || !properties.filter().rules().isEmpty()) {
+      if (!properties.filter().rules().isEmpty()) {
         throw new SluiceConfigurationException(
             List.of(
-                "%s: found rules and a bean of type %s, which does not read these rules"
-                    .formatted(inBook ? "sluice.rules" : "sluice.filter.rules", type)),
+                "sluice.filter.rules: found rules and a bean of type %s, which does not read these rules"
+                    .formatted(type)),
             "Declare beans of type Rule in place of the filter, or give the filter all rules.");
       }
     }

@@ -146,9 +146,9 @@ public final class SqlDatabase implements Endpoint, Topology {
   /**
    * A bucket that another transaction has locked, and until when its charges are rejected.
    *
-   * @param isTried whether one request tries the bucket again
+   * @param trier the batch that tries the bucket again, which passes; null for none
    */
-  private record Locked(Throwable failure, long until, boolean isTried) {}
+  private record Locked(Throwable failure, long until, @Nullable List<Charge> trier) {}
 
   @Override
   public @Nullable StoreException refusal(List<byte[]> keys, List<Charge> batch) {
@@ -160,7 +160,7 @@ public final class SqlDatabase implements Endpoint, Topology {
       long until = nanoTime() + context.timeoutNanos();
       for (byte[] key : keys) {
         locked.computeIfPresent(
-            ByteBuffer.wrap(key), (same, last) -> new Locked(last.failure, until, true));
+            ByteBuffer.wrap(key), (same, last) -> new Locked(last.failure, until, batch));
       }
     }
     return null;
@@ -173,7 +173,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     long now = nanoTime();
     for (byte[] key : keys) {
       Locked known = locked.get(ByteBuffer.wrap(key));
-      if (known != null && now - known.until < 0) {
+      if (known != null && known.trier != batch && now - known.until < 0) {
         return known;
       }
     }
@@ -192,7 +192,7 @@ public final class SqlDatabase implements Endpoint, Topology {
         locked.clear();
       }
       long until = nanoTime() + context.timeoutNanos() / LOCK_WAITS;
-      locked.put(buckets.iterator().next(), new Locked(failure, until, false));
+      locked.put(buckets.iterator().next(), new Locked(failure, until, null));
     }
   }
 
@@ -392,7 +392,7 @@ public final class SqlDatabase implements Endpoint, Topology {
 
     private void serve(SqlCall call) {
       Locked known = call.batches.size() == 1 ? lockOf(call.keys, call.batches.get(0)) : null;
-      if (known != null && !known.isTried) {
+      if (known != null) {
         call.completeExceptionally(known.failure);
         return;
       }

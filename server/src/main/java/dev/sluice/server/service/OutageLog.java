@@ -206,7 +206,7 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     }
   }
 
-  /** Notes that the store has answered a ping. */
+  /** Notes that all servers of the store have answered a ping. */
   void answered() {
     hasAnswered = true;
   }
@@ -218,9 +218,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
 
   @Override
   public void called(String server, Result result, int batches, int charges, long elapsedNanos) {
-    if (result == Result.ANSWERED) {
-      answered();
-    }
     next.called(server, result, batches, charges, elapsedNanos);
   }
 
