@@ -76,6 +76,9 @@ import picocli.CommandLine.Spec;
     })
 final class SimulateCommand extends ConsoleCommand {
 
+  /** How each report begins. */
+  static final String REPORT = "<!doctype html>";
+
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);
   private static final int USUAL_FILLS = 4; // a run this long shows three resets of fixed windows
@@ -285,12 +288,10 @@ final class SimulateCommand extends ConsoleCommand {
     }
   }
 
-  /** How each report begins. */
-  static final String REPORT = "<!doctype html>";
-
   /**
    * Requires that a result can be written, so that the result of a long run is not lost. An
-   * existing file may only be an earlier result: a shell's {@code --csv x*.log} names a log.
+   * existing file must be an earlier result: after {@code --csv x*.log}, the first log would be
+   * lost.
    *
    * @param begin how each such result begins
    */
@@ -307,7 +308,7 @@ final class SimulateCommand extends ConsoleCommand {
     }
     if (Files.isRegularFile(file) && !isEmptyOrBegins(file, begin)) {
       throw new InputException(
-          "%s: %s: found a file that is no earlier result; name a new file"
+          "%s: %s: the file exists, and is not an earlier result; name another file"
               .formatted(option, file));
     }
   }

@@ -77,7 +77,7 @@ final class LogReplayTest {
     Cli run = replay("--count", count, option, log, log);
     assertThat(run.err())
         .isEqualTo(
-            "sluice: %s: %s: found a file that is no earlier result; name a new file\n"
+            "sluice: %s: %s: the file exists, and is not an earlier result; name another file\n"
                 .formatted(option, log));
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(Path.of(log)).hasContent(before);

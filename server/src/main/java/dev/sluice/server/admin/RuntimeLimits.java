@@ -359,9 +359,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     List<LimitOverride> overrides =
         fitting(Setting.OVERRIDE, names).stream().filter(one -> !one.isEndedAt(at)).toList();
     // A penalty ends by the store's clock, which can be behind; long after its end it costs calls.
+    Instant longOver = at.minus(Keeper.GRACE);
     List<Penalty> penalties =
         fitting(Setting.PENALTY, names).stream()
-            .filter(one -> one.until().plus(Keeper.GRACE).isAfter(at))
+            .filter(one -> !Setting.PENALTY.isEndedAt(longOver, one))
             .toList();
     keptOverrides = Set.copyOf(overrides);
     List<LimitOverride> added = underEnded(now, at);

@@ -30,8 +30,8 @@ import org.jspecify.annotations.Nullable;
  * together, reads the clock once, and makes no object for each command
  * (dev.sluice.internal.direct.SpendPipeline). In four cases the server calls the limiter for each
  * command instead, with the same decisions: the key is not plain ASCII, the quantity exceeds the
- * burst, the store is on a network, or an earlier command waits for a store. SLUICE.SPEND forms runs too, one run for each limit
- * (LimitRuns).
+ * burst, the store is on a network, or an earlier command waits for a store. SLUICE.SPEND forms
+ * runs too, one run for each limit (LimitRuns).
  */
 
 /**
@@ -152,11 +152,10 @@ final class ThrottleCommands {
     replies.later(
         fits ? async.spend(bucket.withCost(quantity)) : async.check(bucket.withCost(0).checkOnly()),
         (decision, writer) -> {
-          DeniedRequest asked = DeniedRequest.at(LimitCommands.DOOR);
           if (fits) {
-            denials.report(decision, () -> asked);
+            denials.report(decision, () -> DeniedRequest.at(LimitCommands.DOOR));
           } else {
-            denials.reportNeverFits(bucket, quantity, asked);
+            denials.reportNeverFits(bucket, quantity, DeniedRequest.at(LimitCommands.DOOR));
           }
           dialect.write(decision, quota, fits, writer);
         });

@@ -57,7 +57,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
   private @Nullable Future<?> everyMinute;
 
   private volatile boolean isOut;
-  private volatile boolean hasAnswered;
 
   OutageLog(Storage storage, Fleet fleet, BucketStore.Observer next) {
     this(storage, fleet, next, System::nanoTime);
@@ -204,16 +203,6 @@ final class OutageLog implements BucketStore.Observer, LimiterObserver, AutoClos
     if (isOut && failure != null) {
       failed.increment();
     }
-  }
-
-  /** Notes that all servers of the store have answered a ping. */
-  void answered() {
-    hasAnswered = true;
-  }
-
-  /** Returns whether the store has answered since the start. */
-  boolean hasAnswered() {
-    return hasAnswered;
   }
 
   @Override

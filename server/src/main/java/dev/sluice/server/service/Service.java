@@ -70,6 +70,7 @@ import java.util.Objects;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
 import java.util.function.LongSupplier;
 import java.util.function.Supplier;
@@ -176,13 +177,14 @@ public final class Service implements AutoCloseable {
     Stream.of(Kind.TOKENS, Kind.CERTIFICATES)
         .filter(kind -> generations.of(kind).isPresent())
         .forEach(kind -> GenerationMeters.register(generations, kind, meters));
+    AtomicBoolean reached = new AtomicBoolean();
     Runnable ping =
         () -> {
           store.ping();
-          outages.answered();
+          reached.set(true);
         };
     Runnable reachedOnce =
-        config.storage().readyWithoutStore() ? () -> {} : onceReached(ping, outages);
+        config.storage().readyWithoutStore() ? () -> {} : onceReached(ping, reached);
     Runnable reachable =
         new RecentCheck(
             () -> {
@@ -298,10 +300,10 @@ public final class Service implements AutoCloseable {
    * once, its address can be wrong; with a wrong address, each server would enforce the limits
    * alone.
    */
-  private static Runnable onceReached(Runnable ping, OutageLog outages) {
+  private static Runnable onceReached(Runnable ping, AtomicBoolean reached) {
     Runnable recent = new RecentCheck(ping, System::nanoTime);
     return () -> {
-      if (!outages.hasAnswered()) {
+      if (!reached.get()) {
         try {
           recent.run();
         } catch (StoreException e) {
