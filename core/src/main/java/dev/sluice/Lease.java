@@ -14,9 +14,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
-import java.util.ArrayList;
 import java.util.List;
-import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.locks.ReentrantLock;
 import java.util.function.Function;
@@ -121,27 +119,17 @@ public final class Lease implements AutoCloseable {
   }
 
   /**
-   * Gives back the tokens that were not handed out, except tokens that have refilled since. A
+   * Gives back the tokens that were not handed out, except tokens that have refilled since. Ends
+   * within one time-out of the store; tokens that could not be given back by then stay spent. A
    * closed lease can be used again.
    */
   @Override
   public void close() {
-    List<GiveBack> giveBacks = new ArrayList<>();
-    for (Share share : shares) {
-      GiveBack giveBack = share.leave();
-      if (giveBack != null) {
-        giveBacks.add(giveBack);
-      }
-    }
-    BucketStore call = engine.store().oneCall(); // one time-out for all shares
-    List<CompletionStage<Void>> sent = new ArrayList<>(giveBacks.size());
-    for (GiveBack giveBack : giveBacks) {
-      sent.add(engine.store().giveBack(call, List.of(giveBack)));
-    }
+    BucketStore call = engine.store().blockingCall(); // one time-out for all shares
     StoreException failure = null;
-    for (CompletionStage<Void> one : sent) {
+    for (Share share : shares) {
       try {
-        TrackedStore.result(one);
+        share.giveBack(call);
       } catch (StoreException e) { // tokens of the other shares must still be given back
         failure = failure == null ? e : failure;
       }
@@ -271,13 +259,18 @@ public final class Lease implements AutoCloseable {
       }
     }
 
-    /** Returns the give-back of the tokens that were not handed out, null for none. */
-    @Nullable GiveBack leave() {
+    void giveBack(BucketStore call) {
       lock.lock();
       try {
         Held last = held;
         held = null;
-        return last == null ? null : last.leave(present());
+        if (last == null) {
+          return;
+        }
+        GiveBack refund = last.leave(present());
+        if (refund != null) {
+          TrackedStore.result(engine.store().giveBack(call, List.of(refund)));
+        }
       } finally {
         lock.unlock();
       }
