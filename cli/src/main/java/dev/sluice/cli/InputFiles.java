@@ -5,6 +5,8 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
+import java.nio.ByteBuffer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -124,7 +126,13 @@ final class InputFiles {
     if (bytes.length > LONGEST_SECRET) {
       throw notOneLine(place);
     }
-    return onlyLine(place, new String(bytes, StandardCharsets.UTF_8));
+    try {
+      return onlyLine(
+          place, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
+    } catch (CharacterCodingException e) {
+      throw new InputException(
+          "%s: expected text in UTF-8, such as from openssl rand -base64 32".formatted(place));
+    }
   }
 
   /** Returns the only line of a secret, without the byte order mark that some editors write. */

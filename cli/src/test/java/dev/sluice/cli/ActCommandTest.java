@@ -730,6 +730,10 @@ final class ActCommandTest {
             "--store-password-file",
             empty.toString());
     assertThat(none.err()).contains("expected one line of at most 4096 bytes: the secret");
+    Files.write(empty, new byte[] {'k', (byte) 0xff, (byte) 0xfe});
+    Cli binary =
+        run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "" + empty);
+    assertThat(binary.err()).contains("--store-password-file: " + empty + ": expected text in UTF-8");
     Cli missing =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "/no/file");
     assertThat(missing.err()).contains("/no/file: there is no such file");

@@ -500,7 +500,9 @@ final class IdFormats {
       for (int i = 0; i < parts.size(); i++) {
         canonical.add(canonical(i, texts.get(i), strictness));
       }
-      return String.join(":", canonical);
+      String whole = String.join(":", canonical);
+      IdFormat.requireLength(whole, "an id of the form " + name());
+      return whole;
     }
 
     private String canonical(int index, String text, Strictness strictness) {

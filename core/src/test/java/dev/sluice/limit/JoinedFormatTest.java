@@ -71,6 +71,15 @@ class JoinedFormatTest {
     }
   }
 
+  @Test
+  void join_longerThanAnId_isRefused() {
+    assertThatThrownBy(() -> TENANT_AND_USER.join(List.of("a".repeat(600), "b".repeat(600)), LENIENT))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessage(
+            "the id has 1201 characters, expected an id of the form string:string of at most 1024"
+                + " characters");
+  }
+
   /** No two lists of parts make one id, or one user could spend from another's bucket. */
   @Test
   void join_randomParts_areNeverForged() {

@@ -2,6 +2,7 @@
 package dev.sluice.server.otlp;
 
 import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.Part;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -313,7 +314,7 @@ public final class Otlp implements AutoCloseable {
       boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());
       if (!isHttp || receiver.getHost() == null || receiver.getRawQuery() != null) {
         throw new IllegalArgumentException(
-            "found %s, expected a URL such as http://collector:4318".formatted(shown(receiver)));
+            "found %s, expected a URL such as http://collector:4318".formatted(shown(receiver.toString())));
       }
       if (receiver.getRawUserInfo() != null) {
         throw new IllegalArgumentException(
@@ -334,8 +335,9 @@ public final class Otlp implements AutoCloseable {
           .formatted(receiver, interval, traced, new TreeSet<>(headers.keySet()), attributes);
     }
 
-    private static String shown(URI receiver) {
-      return receiver.toString().replaceAll("//.*@", "//…@");
+    /** Returns a text for a receiver's URL as a message may show it: without a password. */
+    public static String shown(String receiver) {
+      return SafeText.quote(receiver.replaceAll("//.*@", "//…@"));
     }
 
     /** Returns the URL for one kind of data, with a path such as {@code v1/metrics}. */

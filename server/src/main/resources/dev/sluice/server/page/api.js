@@ -42,7 +42,7 @@ function trouble(status, problem) {
     case 401:
       return new Trouble('access', token() ? 'The server does not know this token.' : 'The server asks for an access token.', status);
     case 403:
-      return new Trouble('role', `This is denied to your token. ${detail}`.trim(), status);
+      return new Trouble('role', `This is denied${token() ? ' to your token' : ''}. ${detail}`.trim(), status);
     case 404:
       return new Trouble('missing', detail || 'The server does not have this.', status);
     case 429:
