@@ -97,7 +97,8 @@ final class OtlpOptions {
       return URI.create(text);
     } catch (IllegalArgumentException e) {
       throw new IllegalArgumentException(
-          "found %s, expected a URL such as http://collector:4318".formatted(OtlpSettings.shown(text)));
+          "found %s, expected a URL such as http://collector:4318"
+              .formatted(OtlpSettings.shown(text)));
     }
   }
 

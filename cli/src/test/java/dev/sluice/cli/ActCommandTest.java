@@ -733,7 +733,8 @@ final class ActCommandTest {
     Files.write(empty, new byte[] {'k', (byte) 0xff, (byte) 0xfe});
     Cli binary =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "" + empty);
-    assertThat(binary.err()).contains("--store-password-file: " + empty + ": expected text in UTF-8");
+    assertThat(binary.err())
+        .contains("--store-password-file: " + empty + ": expected text in UTF-8");
     Cli missing =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "/no/file");
     assertThat(missing.err()).contains("/no/file: there is no such file");

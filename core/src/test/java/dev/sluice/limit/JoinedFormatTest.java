@@ -73,7 +73,8 @@ class JoinedFormatTest {
 
   @Test
   void join_longerThanAnId_isRefused() {
-    assertThatThrownBy(() -> TENANT_AND_USER.join(List.of("a".repeat(600), "b".repeat(600)), LENIENT))
+    assertThatThrownBy(
+            () -> TENANT_AND_USER.join(List.of("a".repeat(600), "b".repeat(600)), LENIENT))
         .isInstanceOf(InvalidIdException.class)
         .hasMessage(
             "the id has 1201 characters, expected an id of the form string:string of at most 1024"

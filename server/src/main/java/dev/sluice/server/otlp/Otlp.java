@@ -314,7 +314,8 @@ public final class Otlp implements AutoCloseable {
       boolean isHttp = "http".equals(receiver.getScheme()) || "https".equals(receiver.getScheme());
       if (!isHttp || receiver.getHost() == null || receiver.getRawQuery() != null) {
         throw new IllegalArgumentException(
-            "found %s, expected a URL such as http://collector:4318".formatted(shown(receiver.toString())));
+            "found %s, expected a URL such as http://collector:4318"
+                .formatted(shown(receiver.toString())));
       }
       if (receiver.getRawUserInfo() != null) {
         throw new IllegalArgumentException(
