@@ -31,11 +31,13 @@ import java.util.function.Function;
  * </ul>
  *
  * <p>For PostgreSQL and MariaDB, the names contain {@code postgres} or {@code mariadb} instead of
- * {@code redis}. The value of a label is a server of the store or a word of a closed set.
- * Thread-safe; no method blocks.
+ * {@code redis}. The value of a label is a server of the store or a word of a closed set. After
+ * 1,000 servers, for example of a Cluster whose servers are often replaced, further servers share
+ * the label {@code other}. Thread-safe; no method blocks.
  */
 public final class StoreMetrics implements BucketStore.Observer {
 
+  private static final int MOST_SERVERS = 1_000;
   private static final double NANOS_PER_SECOND = TimeUnit.SECONDS.toNanos(1);
 
   private final MeterRegistry registry;
@@ -73,7 +75,10 @@ public final class StoreMetrics implements BucketStore.Observer {
 
   private ServerMeters meters(String server) {
     ServerMeters known = servers.get(server);
-    return known == null ? servers.computeIfAbsent(server, ServerMeters::new) : known;
+    return known == null
+        ? servers.computeIfAbsent(
+            servers.size() < MOST_SERVERS ? server : "other", ServerMeters::new)
+        : known;
   }
 
   @Override

@@ -10,6 +10,7 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Observer.Refusal;
+import dev.sluice.store.BucketStore.Observer.State;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
@@ -56,6 +57,18 @@ class StoreMetricsTest {
   private String line(String name, String labels) {
     String before = labels.isEmpty() ? "" : labels + ",";
     return "ratelimits_redis_%s{%sserver=\"%s\"} ".formatted(name, before, redis.address());
+  }
+
+  @Test
+  void serversThatAreAlwaysNew_shareALabelAfterTheFirstThousand() {
+    StoreMetrics all = new StoreMetrics(registry, "redis");
+    for (int i = 0; i < 1_005; i++) {
+      all.changed("node-" + i, State.DOWN, "gone");
+    }
+    assertThat(scraped())
+        .contains("{server=\"node-999\",state=\"down\"} 1.0")
+        .contains("{server=\"other\",state=\"down\"} 5.0")
+        .doesNotContain("node-1000\"");
   }
 
   @Test

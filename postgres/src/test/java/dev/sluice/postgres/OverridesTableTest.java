@@ -13,6 +13,7 @@ import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.LimitOverride.LoweredException;
+import dev.sluice.limit.Penalty;
 import dev.sluice.testkit.servers.LocalPostgres;
 import java.sql.Connection;
 import java.sql.ResultSet;
@@ -80,6 +81,33 @@ class OverridesTableTest {
     assertThat(table.rows())
         .extracting(OverrideRow::bucketKey)
         .contains("3:18446744073709551615", "5:example.com", "5:2001:db8::/64", "6:17");
+  }
+
+  /** The rights that docs/command-line.md lists. */
+  @Test
+  void roleWithTheRightsOfAServer_readsAndWrites() throws SQLException {
+    table.migrate();
+    String role = "server_" + Long.toHexString(System.nanoTime());
+    try (Connection connection = source.getConnection();
+        Statement owner = connection.createStatement()) {
+      owner.execute("CREATE ROLE " + role + " LOGIN");
+      owner.execute("GRANT SELECT, INSERT, UPDATE ON rate_limit_overrides TO " + role);
+      owner.execute("GRANT SELECT, INSERT, UPDATE, DELETE ON rate_limit_penalties TO " + role);
+      DataSource limited = PostgresUrl.dataSource(url.replace("postgres@", role + "@"));
+      OverridesTable overrides = new OverridesTable(limited, CATALOGUE);
+      LimitOverride one = override("NewOrdersPerAccount", "17", "");
+      assertThat(overrides.put(Map.of(one, true), true)).isEqualTo(new PutResult(1, 0, 0));
+      assertThat(overrides.put(List.of(one), false)).isEqualTo(new PutResult(0, 1, 0));
+      assertThat(overrides.load().overrides()).containsExactly(one);
+      assertThat(overrides.disable(one.name(), "17")).isTrue();
+      PenaltiesTable penalties = new PenaltiesTable(limited);
+      penalties.put(new Penalty(one.name(), "17", Instant.EPOCH.plusSeconds(9), 0, "", ""));
+      assertThat(penalties.load(CATALOGUE, Instant.EPOCH)).hasSize(1);
+      assertThat(penalties.removeEnded(Instant.EPOCH.plusSeconds(10))).isOne();
+      assertThat(penalties.remove(one.name(), "17")).isFalse();
+      owner.execute("DROP OWNED BY " + role);
+      owner.execute("DROP ROLE " + role);
+    }
   }
 
   @Test

@@ -43,6 +43,7 @@ final class PostgresStoreTest {
 
   private static final long HOUR = TimeUnit.HOURS.toNanos(1);
   private static final Duration PATIENT = Duration.ofSeconds(20);
+  private static final Duration LOCKED = Duration.ofSeconds(12); // a call waits 4 s for a lock
 
   private String url;
   private DataSource source;
@@ -356,8 +357,7 @@ final class PostgresStoreTest {
 
   @Test
   void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
-    try (BucketStore store =
-            PostgresStore.builder(source).timeout(Duration.ofSeconds(12)).connections(1).open();
+    try (BucketStore store = PostgresStore.builder(source).timeout(LOCKED).connections(1).open();
         Connection other = source.getConnection();
         Statement statement = other.createStatement()) {
       var unused = store.charge(List.of(spend("1:hot", 9)));
@@ -383,12 +383,90 @@ final class PostgresStoreTest {
             .hasMessageContaining("nothing was charged");
         assertThat(store.charge(List.of(spend("1:cold", 99)))).hasSize(1);
       }
-      assertThat(System.nanoTime() - start).isLessThan(TimeUnit.SECONDS.toNanos(12));
+      assertThat(System.nanoTime() - start).isLessThan(LOCKED.toNanos());
       other.rollback();
       await()
           .ignoreExceptions()
           .untilAsserted(() -> assertThat(store.charge(List.of(spend("1:hot", 9)))).hasSize(1));
     }
+  }
+
+  /** The database does not tell which row of the batch is locked. */
+  @Test
+  void batchWithALockedRow_failsAtOnceWhenRepeated_andDelaysNoOtherBucket() throws SQLException {
+    try (BucketStore store = PostgresStore.builder(source).timeout(LOCKED).connections(1).open();
+        Connection other = source.getConnection();
+        Statement statement = other.createStatement()) {
+      List<Charge> batch = List.of(spend("1:hot", 9), spend("1:warm", 9));
+      var unused = store.charge(batch);
+      other.setAutoCommit(false);
+      lock("1:hot", statement);
+      long start = System.nanoTime();
+      for (int i = 0; i < 6; i++) {
+        assertThatThrownBy(() -> store.charge(batch))
+            .hasMessageContaining("another transaction has locked a bucket of the call")
+            .hasMessageContaining("nothing was charged");
+        assertThat(store.charge(List.of(spend("1:warm", 99)))).hasSize(1);
+        assertThat(store.charge(List.of(spend("1:cold", 99)))).hasSize(1);
+      }
+      assertThat(System.nanoTime() - start).isLessThan(LOCKED.toNanos());
+      other.rollback();
+      await().ignoreExceptions().untilAsserted(() -> assertThat(store.charge(batch)).hasSize(2));
+    }
+  }
+
+  /**
+   * The bucket's charges are no longer rejected, and the next one shares a call with another
+   * bucket. The shared call fails because of the lock, and each of its requests is sent alone.
+   */
+  @Test
+  void requestThatTriesALockedBucketAgain_isGranted_ifTheLockEndsAfterItsSharedCall()
+      throws SQLException {
+    AtomicLong passedNanos = new AtomicLong();
+    try (BucketStore store =
+            PostgresStore.builder(source)
+                .timeout(LOCKED)
+                .connections(1)
+                .open(timingThatSkips(passedNanos));
+        Connection other = source.getConnection();
+        Statement statement = other.createStatement();
+        Connection third = source.getConnection();
+        Statement ofThird = third.createStatement()) {
+      var unused = store.charge(List.of(spend("1:hot", 9), spend("1:first", 9)));
+      other.setAutoCommit(false);
+      lock("1:hot", statement);
+      assertThatThrownBy(() -> store.charge(List.of(spend("1:hot", 9))))
+          .hasMessageContaining("another transaction has locked a bucket of the call");
+      passedNanos.set(LOCKED.toNanos() / 3);
+      third.setAutoCommit(false);
+      lock("1:first", ofThird);
+      CompletableFuture<List<Reading>> first =
+          store.chargeAsync(List.of(spend("1:first", 9))).toCompletableFuture();
+      awaitWaiting(1);
+      CompletableFuture<List<Reading>> cold =
+          store.chargeAsync(List.of(spend("1:cold", 9))).toCompletableFuture();
+      CompletableFuture<List<Reading>> hot =
+          store.chargeAsync(List.of(spend("1:hot", 9))).toCompletableFuture();
+      third.rollback();
+      assertThat(first.join()).hasSize(1);
+      assertThat(cold.join()).as("after the shared call has failed").hasSize(1);
+      other.rollback();
+      assertThat(hot.join()).hasSize(1);
+    }
+  }
+
+  private static void lock(String key, Statement statement) throws SQLException {
+    statement.execute("SELECT * FROM sluice_bucket WHERE key = '" + key + "'::bytea FOR UPDATE");
+  }
+
+  private static Timing timingThatSkips(AtomicLong nanos) {
+    return Proxies.of(
+        Timing.class,
+        new SystemTiming("postgres"),
+        (method, result) ->
+            method.equals("nanoTime") && result instanceof Long now
+                ? Long.valueOf(now + nanos.get())
+                : result);
   }
 
   /** Whoever uses the table may lock all of it for longer than a call may take. */
@@ -579,15 +657,8 @@ final class PostgresStoreTest {
   @Test
   void openStore_deletesFullBuckets() throws SQLException {
     AtomicLong passedNanos = new AtomicLong();
-    Timing timing =
-        Proxies.of(
-            Timing.class,
-            new SystemTiming("postgres"),
-            (method, result) ->
-                method.equals("nanoTime") && result instanceof Long nanos
-                    ? Long.valueOf(nanos + passedNanos.get())
-                    : result);
-    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).open(timing)) {
+    try (BucketStore store =
+        PostgresStore.builder(source).timeout(PATIENT).open(timingThatSkips(passedNanos))) {
       execute(
           "INSERT INTO sluice_bucket SELECT convert_to('1:' || n, 'UTF8'), sluice_now_v1()"
               + " FROM generate_series(1, 1500) n"); // more than one step of the round

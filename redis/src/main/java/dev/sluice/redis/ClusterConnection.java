@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
+import dev.sluice.internal.text.SafeText;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -37,8 +38,9 @@ interface ClusterConnection extends Connection {
    */
   record Node(String id, String host, int port) {
 
+    /** Returns the address for messages and metrics. */
     String address() {
-      return host + ":" + port;
+      return SafeText.printable(host) + ":" + port;
     }
   }
 }

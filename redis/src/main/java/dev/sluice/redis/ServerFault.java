@@ -2,6 +2,7 @@
 package dev.sluice.redis;
 
 import dev.sluice.internal.async.Stages;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.Fault;
 import dev.sluice.remote.RemoteCall.NotSentException;
@@ -110,17 +111,19 @@ record ServerFault(Throwable cause, String code) implements Fault {
   }
 
   /**
-   * Returns a message on one line. Removes the full stop at the end, the names and numbers of
-   * system calls, and the credentials and options of addresses.
+   * Returns a message on one line, with invisible characters escaped. Removes the full stop at the
+   * end, the names and numbers of system calls, and the credentials and options of addresses.
    */
   static String oneLine(String message) {
-    return message
-        .replaceAll("\\w+\\(\\.\\.\\) failed(?: with error\\(-?\\d+\\))?: ", "")
-        .replace("Connection refused", "connection refused")
-        .replaceAll("(rediss?://)[^@\\s]*@", "$1")
-        .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1")
-        .replaceAll("\\s+", " ")
-        .replaceAll("[. ]+$", "");
+    String line =
+        message
+            .replaceAll("\\w+\\(\\.\\.\\) failed(?: with error\\(-?\\d+\\))?: ", "")
+            .replace("Connection refused", "connection refused")
+            .replaceAll("(rediss?://)[^@\\s]*@", "$1")
+            .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1")
+            .replaceAll("\\s+", " ")
+            .replaceAll("[. ]+$", "");
+    return SafeText.printable(line);
   }
 
   /**

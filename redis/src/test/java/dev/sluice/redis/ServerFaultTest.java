@@ -102,6 +102,14 @@ final class ServerFaultTest {
   }
 
   @Test
+  void textOfAServer_isShownWithoutControlCharacters() {
+    assertThat(ServerFault.oneLine("ERR \u001b[2J no\n entry"))
+        .isEqualTo("ERR \\u001b[2J no entry");
+    assertThat(new ClusterConnection.Node("id", "a\u001b[2J", 6379).address())
+        .isEqualTo("a\\u001b[2J:6379");
+  }
+
+  @Test
   void words_ofTheNetwork_nameNoSystemCall() {
     String said = "finishConnect(..) failed with error(-111): Connection refused: /10.0.0.1:6379";
     assertThat(ServerFault.oneLine(said)).isEqualTo("connection refused: /10.0.0.1:6379");

@@ -41,7 +41,7 @@ final class Log {
   private long longestNanos;
   private long longestStallNanos;
 
-  private Log(Quota quota) {
+  Log(Quota quota) {
     this.quota = quota;
   }
 
@@ -135,7 +135,8 @@ final class Log {
     }
   }
 
-  private void add(String line) {
+  /** Adds a line that a process of the load printed. */
+  void add(String line) {
     String[] words = line.split(" ", -1);
     if (words[0].equals(Load.GRANT)) {
       grants.add(new Grant(words[1], Long.parseLong(words[2]), Long.parseLong(words[3])));
@@ -163,13 +164,25 @@ final class Log {
   }
 
   /**
+   * Throws if no bucket was ever nearly empty. A store that grants everything would then also have
+   * stayed within the limit.
+   */
+  void requireLimitReached() throws BrokenPromise {
+    long most = excess();
+    BrokenPromise.unless(
+        most > -quota.burst() / 5,
+        "the fullest bucket granted %s tokens less than its limit, too few for a trial",
+        -most);
+  }
+
+  /**
    * Adds every grant to the leaky bucket of its id. Returns the largest number of tokens that a
-   * bucket granted beyond its limit at any time.
+   * bucket granted beyond its limit at any time; negative if no bucket granted all its tokens.
    */
   long excess() {
     long interval = quota.intervalNanos();
     long size = interval * quota.burst();
-    long most = 0;
+    long most = -size;
     Map<String, Long> levels = new HashMap<>();
     Map<String, Long> times = new HashMap<>();
     for (Grant grant : grants) {
@@ -180,7 +193,7 @@ final class Log {
       levels.put(grant.id, level);
       times.put(grant.id, grant.atNanos);
     }
-    return (most + interval - 1) / interval;
+    return -Math.floorDiv(-most, interval);
   }
 
   /**

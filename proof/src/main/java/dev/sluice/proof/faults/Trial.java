@@ -25,6 +25,7 @@ import java.sql.Statement;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Random;
+import java.util.concurrent.Callable;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -76,8 +77,7 @@ enum Trial {
     @Override
     String seen() throws Exception {
       String server = "jdbc:mariadb://127.0.0.1:" + LocalMariaDb.port();
-      LocalMariaDb.kill();
-      LocalMariaDb.restart(EACH_COMMIT_ON_DISK);
+      restartMariaDb();
       DataSource root = new MariaDbDataSource(server + "/?user=root");
       execute(root, "CREATE DATABASE faults");
       execute(root, "CREATE USER app");
@@ -97,8 +97,7 @@ enum Trial {
                           if (random.nextBoolean()) {
                             execute(root, "KILL USER app");
                           } else {
-                            LocalMariaDb.kill();
-                            LocalMariaDb.restart(EACH_COMMIT_ON_DISK);
+                            restartMariaDb();
                           }
                         },
                         DATABASE_SECONDS));
@@ -107,13 +106,30 @@ enum Trial {
       }
     }
   },
+  CRASHES_UNDO_NOTHING(
+      "PostgreSQL, durability sync, and MariaDB, each commit on the disk: 20 times kill -9 under load") {
+    @Override
+    String seen() throws Exception {
+      LocalPostgres.useDisk();
+      String postgres = undone(0, () -> crashOfPostgres(Durability.SYNC, 64, 0));
+      int port = LocalMariaDb.port();
+      restartMariaDb();
+      return "PostgreSQL: %s; MariaDB: %s"
+          .formatted(postgres, undone(0, () -> crashOfMariaDb(port)));
+    }
+  },
   POSTGRES_ASYNC(
       "PostgreSQL, durability async, wal_writer_delay 200 ms: 20 times kill -9 under load") {
     @Override
     String seen() throws Exception {
       LocalPostgres.useDisk();
       return "with 1 caller that spends every %s ms: %s; with 64 callers: %s"
-          .formatted(SELDOM_SPEND_MILLIS, undone(1, SELDOM_SPEND_MILLIS), undone(64, 0));
+          .formatted(
+              SELDOM_SPEND_MILLIS,
+              undone(
+                  MOST_UNDONE_MILLIS,
+                  () -> crashOfPostgres(Durability.ASYNC, 1, SELDOM_SPEND_MILLIS)),
+              undone(MOST_UNDONE_MILLIS, () -> crashOfPostgres(Durability.ASYNC, 64, 0)));
     }
   },
   POSTGRES_FAILOVER(
@@ -318,8 +334,7 @@ enum Trial {
   private static final int CRASHES = 10;
   private static final int LEAST_GRANTS = 50; // in 3 s before a crash
   private static final int SELDOM_SPEND_MILLIS = 20;
-  private static final int WAL_WRITER_MILLIS = 200; // PostgreSQL's default
-  private static final int WAL_WRITER_DELAYS = 3; // as PostgreSQL documents
+  private static final long MOST_UNDONE_MILLIS = 3 * 200; // three times wal_writer_delay
   private static final int FAILOVERS = 3;
   private static final int FAILOVER_SECONDS = 8;
   private static final int FIRST_FAULT_MILLIS = 3_000;
@@ -345,17 +360,22 @@ enum Trial {
 
   abstract String seen() throws Exception;
 
-  /** Crashes PostgreSQL several times. Returns how many grants a crash undid at most. */
-  private static String undone(int callers, int pauseMillis) throws Exception {
+  /**
+   * Crashes a database several times. Returns how many grants a crash undid at most.
+   *
+   * @param mostMillis how long before a crash the undone grants may have been granted; 0 if a crash
+   *     may undo no grant
+   */
+  private static String undone(long mostMillis, Callable<Undone> crashes) throws Exception {
     long granted = 0;
     long undone = 0;
     long millis = 0;
     for (int i = 0; i < CRASHES; i++) {
-      DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
       try (Stalls stalls = new Stalls()) {
-        Undone crash = Undone.byACrash(source, callers, pauseMillis, () -> killSession(source));
+        Undone crash = crashes.call();
         BrokenPromise.unless(
-            crash.millis() <= WAL_WRITER_DELAYS * WAL_WRITER_MILLIS + stalls.longestMillis(),
+            crash.undone() == 0
+                || (mostMillis > 0 && crash.millis() <= mostMillis + stalls.longestMillis()),
             "%s; longest stall %s ms",
             crash,
             stalls.longestMillis());
@@ -370,12 +390,37 @@ enum Trial {
         .formatted(granted, undone, millis);
   }
 
+  private static Undone crashOfPostgres(Durability durability, int callers, int pauseMillis)
+      throws Exception {
+    DataSource source = PostgresUrl.dataSource(LocalPostgres.newDatabase());
+    PostgresStore.create(source, durability, null);
+    BucketStore store =
+        PostgresStore.builder(source).durability(durability).timeout(Load.TIMEOUT).open();
+    return Undone.byACrash(store, source, callers, pauseMillis, () -> killSession(source));
+  }
+
+  private static Undone crashOfMariaDb(int port) throws Exception {
+    String server = "jdbc:mariadb://127.0.0.1:" + port;
+    String database = "crash" + System.nanoTime();
+    execute(new MariaDbDataSource(server + "/?user=root"), "CREATE DATABASE " + database);
+    DataSource source = new MariaDbDataSource(server + "/" + database + "?user=root");
+    MariaDbStore.create(source, null);
+    BucketStore store = MariaDbStore.builder(source).timeout(Load.TIMEOUT).open();
+    return Undone.byACrash(store, source, 64, 0, Trial::restartMariaDb);
+  }
+
+  private static void restartMariaDb() {
+    LocalMariaDb.kill();
+    LocalMariaDb.restart(EACH_COMMIT_ON_DISK);
+  }
+
   private static String judged(Log log, long more) throws BrokenPromise {
     return judged(log, more, ANSWERED_PERCENT);
   }
 
   private static String judged(Log log, long more, int answeredPercent) throws BrokenPromise {
     log.requireWithinLimit(more);
+    log.requireLimitReached();
     log.requireInTime();
     log.requireMostlyAnswered(answeredPercent);
     return log.toString();

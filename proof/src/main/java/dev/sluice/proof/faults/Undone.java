@@ -3,8 +3,6 @@ package dev.sluice.proof.faults;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
-import dev.sluice.postgres.Durability;
-import dev.sluice.postgres.PostgresStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
@@ -28,7 +26,7 @@ import java.util.concurrent.atomic.AtomicInteger;
 import javax.sql.DataSource;
 
 /**
- * Spends that PostgreSQL granted and then lost, in a crash or a failover. Each spend takes the only
+ * Spends that a database granted and then lost, in a crash or a failover. Each spend takes the only
  * token of its own bucket, so the rows of the table show afterwards which spends survived.
  *
  * @param granted the number of spends that were granted to callers before the crash
@@ -43,18 +41,18 @@ record Undone(int granted, int undone, long millis) {
   private static final long HOUR_NANOS = TimeUnit.HOURS.toNanos(1);
 
   /**
-   * Kills a PostgreSQL server process while callers spend with the durability async, and waits
-   * until PostgreSQL has recovered.
+   * Kills a database while callers spend, and waits until the database has recovered.
    *
+   * @param opened the store, which this method closes
+   * @param source opens connections to the store's database
    * @param pauseMillis pause of each caller after each spend
    */
-  static Undone byACrash(DataSource source, int callers, int pauseMillis, Runnable kill)
+  static Undone byACrash(
+      BucketStore opened, DataSource source, int callers, int pauseMillis, Runnable kill)
       throws SQLException, InterruptedException, ExecutionException {
-    PostgresStore.create(source, Durability.ASYNC, null);
     Map<String, Long> grants = new ConcurrentHashMap<>();
     long killNanos;
-    try (BucketStore store =
-        PostgresStore.builder(source).durability(Durability.ASYNC).timeout(Load.TIMEOUT).open()) {
+    try (BucketStore store = opened) {
       AtomicInteger ids = new AtomicInteger();
       AtomicBoolean killed = new AtomicBoolean();
       List<FutureTask<Boolean>> tasks = new ArrayList<>();
@@ -77,7 +75,7 @@ record Undone(int granted, int undone, long millis) {
   }
 
   /**
-   * Finds out which grants have survived, as soon as PostgreSQL answers.
+   * Finds out which grants have survived, as soon as the database answers.
    *
    * @param grants the keys of the buckets, and when their spends were granted
    * @param crashNanos the moment of the crash
@@ -130,7 +128,7 @@ record Undone(int granted, int undone, long millis) {
     while (true) {
       try (Connection connection = source.getConnection();
           Statement statement = connection.createStatement();
-          ResultSet rows = statement.executeQuery("SELECT key FROM sluice_bucket")) {
+          ResultSet rows = statement.executeQuery("SELECT * FROM sluice_bucket")) {
         Set<String> keys = new HashSet<>();
         while (rows.next()) {
           keys.add(new String(rows.getBytes(1), StandardCharsets.UTF_8));

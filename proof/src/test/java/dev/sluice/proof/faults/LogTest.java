@@ -4,6 +4,7 @@ package dev.sluice.proof.faults;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.proof.BrokenPromise;
 import java.io.IOException;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
@@ -28,6 +29,22 @@ class LogTest {
     assertThatThrownBy(() -> Log.run(Dying.class))
         .isInstanceOf(IOException.class)
         .hasMessage("Dying ended with 1: DIED java.lang.IllegalStateException: no more");
+  }
+
+  @Test
+  void grantsThatNeverReachTheLimit_proveNothing() throws BrokenPromise {
+    Log log = new Log(Load.QUOTA);
+    log.add("grant k1 15 1000");
+    log.requireWithinLimit(0);
+    assertThatThrownBy(log::requireLimitReached)
+        .isInstanceOf(BrokenPromise.class)
+        .hasMessageContaining("granted 5 tokens less than its limit");
+    log.add("grant k1 3 1000");
+    log.requireLimitReached();
+    log.add("grant k1 3 1000");
+    assertThatThrownBy(() -> log.requireWithinLimit(0))
+        .isInstanceOf(BrokenPromise.class)
+        .hasMessageContaining("granted 1 tokens more than its limit");
   }
 
   @Test

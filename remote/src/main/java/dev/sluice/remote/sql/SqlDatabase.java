@@ -53,9 +53,10 @@ import org.jspecify.annotations.Nullable;
  * bound their waits for locks themselves, and a connection that does not respond is closed.
  *
  * If another transaction has locked a bucket, each call that charges this bucket would occupy a
- * link until the database gives up, and delay other buckets. After a call for only one bucket has
- * failed so, further charges of the bucket are therefore rejected for a third of the time-out, and
- * then while one request tries the bucket again.
+ * link until the database gives up, and delay other buckets. After a call with only one batch has
+ * failed because of a lock, further charges of all these buckets together are therefore rejected for
+ * a third of the time-out, and then while one request tries the buckets again. The database does not
+ * tell which bucket of a batch is locked, so only a call for a single bucket marks this bucket alone.
  *
  * A call leaves nothing in its session except prepared statements, and the store also works without
  * prepared statements. A pooler is therefore allowed to run each call in a different session.
@@ -82,7 +83,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final Breaker breaker;
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls;
-  private final Map<ByteBuffer, Locked> locked = new ConcurrentHashMap<>();
+  private final Map<Set<ByteBuffer>, Locked> locked = new ConcurrentHashMap<>();
   private final List<Link> links = new ArrayList<>();
   private final AtomicInteger opened = new AtomicInteger(); // connections that are open now
   private final AtomicInteger broken = new AtomicInteger(); // connections broken so far
@@ -144,9 +145,10 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   /**
-   * A bucket that another transaction has locked, and until when its charges are rejected.
+   * A lock of another transaction on one of several buckets, and until when charges of all these
+   * buckets together are rejected.
    *
-   * @param trier the batch that tries the bucket again, which passes; null for none
+   * @param trier the batch that tries the buckets again, which passes; null for none
    */
   private record Locked(Throwable failure, long until, @Nullable List<Charge> trier) {}
 
@@ -158,9 +160,8 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
     if (!locked.isEmpty() && writes(batch)) {
       long until = nanoTime() + context.timeoutNanos();
-      for (byte[] key : keys) {
-        locked.computeIfPresent(
-            ByteBuffer.wrap(key), (same, last) -> new Locked(last.failure, until, batch));
+      for (Set<ByteBuffer> buckets : markable(keys)) {
+        locked.computeIfPresent(buckets, (same, last) -> new Locked(last.failure, until, batch));
       }
     }
     return null;
@@ -171,8 +172,8 @@ public final class SqlDatabase implements Endpoint, Topology {
       return null;
     }
     long now = nanoTime();
-    for (byte[] key : keys) {
-      Locked known = locked.get(ByteBuffer.wrap(key));
+    for (Set<ByteBuffer> buckets : markable(keys)) {
+      Locked known = locked.get(buckets);
       if (known != null && known.trier != batch && now - known.until < 0) {
         return known;
       }
@@ -184,21 +185,39 @@ public final class SqlDatabase implements Endpoint, Topology {
     return batch.stream().anyMatch(charge -> charge.op() != Op.CHECK);
   }
 
-  private void wasLocked(SqlCall call, Throwable failure) {
+  /** Returns each bucket of a batch, and all buckets of the batch together. */
+  private static List<Set<ByteBuffer>> markable(List<byte[]> keys) {
+    List<Set<ByteBuffer>> markable = new ArrayList<>();
+    keys.forEach(key -> markable.add(Set.of(ByteBuffer.wrap(key))));
+    markable.add(together(keys));
+    return markable;
+  }
+
+  private static Set<ByteBuffer> together(List<byte[]> keys) {
     Set<ByteBuffer> buckets = new HashSet<>();
-    call.keys.forEach(key -> buckets.add(ByteBuffer.wrap(key)));
-    if (buckets.size() == 1) {
+    keys.forEach(key -> buckets.add(ByteBuffer.wrap(key)));
+    return buckets;
+  }
+
+  private void wasLocked(SqlCall call, Throwable failure) {
+    Set<ByteBuffer> buckets = together(call.keys);
+    if (call.batches.size() == 1 || buckets.size() == 1) {
       if (locked.size() >= MOST_LOCKED) {
         locked.clear();
       }
       long until = nanoTime() + context.timeoutNanos() / LOCK_WAITS;
-      locked.put(buckets.iterator().next(), new Locked(failure, until, null));
+      locked.put(buckets, new Locked(failure, until, null));
     }
   }
 
   private void wasNotLocked(SqlCall call) {
     if (!locked.isEmpty() && call.batches.stream().anyMatch(SqlDatabase::writes)) {
-      call.keys.forEach(key -> locked.remove(ByteBuffer.wrap(key)));
+      int first = 0;
+      for (List<Charge> batch : call.batches) {
+        int end = first + batch.size();
+        markable(call.keys.subList(first, end)).forEach(locked::remove);
+        first = end;
+      }
     }
   }
 
