@@ -25,7 +25,8 @@ import picocli.CommandLine.Parameters;
     name = "diff",
     description = {
       "Prints each limit, override and rule that differs between two files, or between the YAML"
-          + " files of two folders. Comments, layout and access tokens are not compared."
+          + " files of two folders. Comments, layout, access tokens and configurations of sluice"
+          + " serve are not compared."
     },
     exitCodeListHeading = "%nExit codes:%n",
     exitCodeList = {
@@ -72,11 +73,16 @@ final class DiffCommand extends ConsoleCommand {
     LimitFileOptions files = new LimitFileOptions();
     RulesOption rules = new RulesOption();
     TokensOption tokens = new TokensOption();
-    for (Path file : Files.isDirectory(given) ? yamlOf(given) : List.of(given)) {
-      files.add(file, rules, tokens);
+    boolean isFolder = Files.isDirectory(given);
+    for (Path file : isFolder ? yamlOf(given) : List.of(given)) {
+      if (!isFolder || !LimitFileOptions.isOfServer(file)) {
+        files.add(file, rules, tokens);
+      }
     }
     if (files.none() && rules.file() == null) {
-      throw new InputException(given + ": found no limits; access tokens are not compared");
+      throw new InputException(
+          given
+              + ": found no limits; access tokens and configurations of sluice serve are not compared");
     }
     try {
       return files.files(Strictness.LENIENT, List.of(), rules).load();

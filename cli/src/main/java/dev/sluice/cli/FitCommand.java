@@ -28,11 +28,11 @@ import picocli.CommandLine.Parameters;
     name = "fit",
     description = {
       "Suggests the quota of a limit from access logs: for each of several rates, the smallest"
-          + " burst that never denies most clients a request. A client is an id of the limit."
-          + " Prints YAML, with the other choices as comments.",
+          + " burst that never denies a request of most ids of the limit. Prints YAML, with the"
+          + " other choices as comments. The clients in the comments are addresses.",
       "",
-      "The limit must be in --limits, but only its period is used. Clients with an override are"
-          + " left out. Requests that other limits would deny are also counted."
+      "The limit must be in --limits, but only its period is used. Ids with an override are left"
+          + " out. Requests that other limits would deny are also counted."
     },
     footerHeading = "%nExamples:%n",
     footer = {
@@ -61,14 +61,14 @@ final class FitCommand extends ConsoleCommand {
   @Option(
       names = "--never-deny",
       paramLabel = "PERCENT",
-      description = "The share of clients that are never denied a request (99.9%%).")
+      description = "The share of ids that are never denied a request (99.9%%).")
   private String neverDeny = "99.9%";
 
   @Option(
       names = "--prefer",
       paramLabel = "WHAT",
       description =
-          "What the best choice minimizes: worst (the default), the requests that a client can send"
+          "What the best choice minimizes: worst (the default), the requests that an id can send"
               + " in a minute; burst, the burst; rate, the rate; or strict, burst + count, the most"
               + " requests in any period.")
   private String prefer = "worst";
@@ -77,8 +77,8 @@ final class FitCommand extends ConsoleCommand {
       names = "--attack",
       paramLabel = "FROM..TO",
       description =
-          "The time of an attack. The heavy clients are the fewest clients that sent half of the"
-              + " requests in this time; the best choice denies the largest number of these clients."
+          "The time of an attack. The heavy ids are the fewest ids that sent half of the requests"
+              + " in this time; the best choice denies the largest number of these ids."
               + " Requests in this time do not count for --never-deny.")
   private @Nullable String attack;
 
@@ -104,7 +104,7 @@ final class FitCommand extends ConsoleCommand {
     BigDecimal percent = percent();
     Prefer best = Quantities.word("--prefer", prefer, Prefer.class);
     Attack marked = attack();
-    Limits limits = log.limits(files);
+    Limits limits = log.limits(files, console);
     Duration period = period(limits);
     Fit fit = new Fit(quotas(period), marked);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
@@ -113,9 +113,10 @@ final class FitCommand extends ConsoleCommand {
     List<Point> curve = fit.curve(percent);
     if (curve.isEmpty()) {
       throw new InputException(
-          fit.clients() == 0
-              ? "no request is charged to " + limit + (marked == null ? "" : " outside the attack")
-              : "no burst is large enough: too many clients send requests with a huge cost");
+          fit.ids() == 0
+              ? "no request is charged to %s%s; ids with an override are left out"
+                  .formatted(limit, marked == null ? "" : " outside the attack")
+              : "no burst is large enough: too many ids have requests with a huge cost");
     }
     fit.lines(limit, percent, curve, best.of(curve), Quantities.brief(period), read)
         .forEach(console::line);

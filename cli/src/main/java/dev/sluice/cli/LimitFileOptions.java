@@ -80,7 +80,8 @@ final class LimitFileOptions {
   /**
    * Adds a file whose kind is detected from its content.
    *
-   * @throws InputException if a file of the same kind was added before
+   * @throws InputException if a file of the same kind was added before, or if the file configures
+   *     {@code sluice serve}
    */
   void add(Path file, RulesOption rules, TokensOption tokens) {
     LimitFileKind kind = LimitFileKind.of(file);
@@ -91,6 +92,10 @@ final class LimitFileOptions {
           case NAMES -> names;
           case RULES -> rules.file();
           case TOKENS -> tokens.file();
+          case SERVER ->
+              throw new InputException(
+                  "%s: found a configuration of sluice serve, expected a file with limits, rules or tokens; to check the configuration, run: sluice serve --config %1$s --print-config"
+                      .formatted(file));
         };
     if (before != null) {
       throw new InputException(
@@ -103,7 +108,13 @@ final class LimitFileOptions {
       case NAMES -> names = file;
       case RULES -> rules.set(file);
       case TOKENS -> tokens.set(file);
+      case SERVER -> {} // refused above
     }
+  }
+
+  /** Returns whether a file configures {@code sluice serve}, so that it contains no limits. */
+  static boolean isOfServer(Path file) {
+    return LimitFileKind.of(file) == LimitFileKind.SERVER;
   }
 
   /** Returns a check for each file, so that all missing files are reported. */
@@ -239,7 +250,12 @@ final class LimitFileOptions {
     OVERRIDES("overrides"),
     NAMES("names"),
     RULES("rules"),
-    TOKENS("tokens");
+    TOKENS("tokens"),
+    SERVER("options of sluice serve");
+
+    /** An option whose value is a path or an address. No limit file has such an entry. */
+    private static final String SERVER_OPTION =
+        "(http|grpc|resp|store|limits|overrides|names|rules|tokens): +[^\\s{\\[#]*[./:][^\\s{\\[]*( .*)?";
 
     private static final int LOOKED_AT = 1 << 16;
 
@@ -254,7 +270,7 @@ final class LimitFileOptions {
      * or {@code overrides:} is a file of defaults. A file with only the section {@code names:}
      * declares names. A file that starts with a field of rule books, such as {@code rules:}, is a
      * rule book. A file that starts with {@code tokens:} or {@code certificates:} is a file of
-     * tokens.
+     * tokens. A file with an option such as {@code limits: limits.yml} configures a server.
      */
     static LimitFileKind of(Path file) {
       InputFiles.require(file);
@@ -275,6 +291,9 @@ final class LimitFileOptions {
               .toList();
       if (!top.isEmpty() && top.get(0).matches("[-\\[].*")) {
         return OVERRIDES;
+      }
+      if (top.stream().anyMatch(line -> line.matches(SERVER_OPTION))) {
+        return SERVER;
       }
       if (top.stream().anyMatch(line -> line.matches("(limits|overrides):.*"))) {
         return DEFAULTS; // a section of limits or overrides, which a file of defaults can have

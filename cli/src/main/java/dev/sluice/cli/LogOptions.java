@@ -11,6 +11,8 @@ import dev.sluice.replay.LogSource;
 import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayResult;
 import dev.sluice.rules.RuleBook;
+import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.Problem;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -123,15 +125,46 @@ final class LogOptions {
         || proxyHeader != null;
   }
 
-  Limits limits(LimitFileOptions files) {
+  /** Checks the value of {@code --format}. */
+  void requireFormat() {
+    try {
+      if (format != null) {
+        Replay.requireFormat(format);
+      }
+    } catch (IllegalArgumentException e) {
+      throw new InputException("--format: " + e.getMessage());
+    }
+  }
+
+  Limits limits(LimitFileOptions files, Console console) {
+    requireFormat();
     if (rules.file() != null && !counts.isEmpty()) {
       throw new InputException("found both --rules and --count, expected one or the other");
     }
-    Limits limits = files.files(Strictness.LENIENT, List.of(), rules).load();
+    Limits limits = loaded(files.files(Strictness.LENIENT, List.of(), rules), console);
     if (counts.isEmpty() && !RuleBook.of(limits).hasRequestRules()) {
       throw new InputException(
           "no option sets what a request is charged to; give a rule book with --rules FILE, or"
               + " charge every request to a limit with --count LIMIT={ip}");
+    }
+    return limits;
+  }
+
+  /** Loads limits for a replay, and warns if overrides that have ended are left out. */
+  static Limits loaded(LimitFiles files, Console console) {
+    Limits limits = files.load();
+    List<Problem> ended =
+        files.lint().stream()
+            .filter(one -> one.message().startsWith("the override has ended"))
+            .toList();
+    if (!ended.isEmpty()) {
+      Problem first = ended.get(0);
+      console
+          .err()
+          .printf(
+              "warning: overrides that have ended are left out, even for requests before their end:"
+                  + " %s, the first at %s:%s%n",
+              ended.size(), first.file(), first.line());
     }
     return limits;
   }

@@ -5,6 +5,8 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.replay.ClientNames;
 import dev.sluice.replay.DenialsCsv;
@@ -20,6 +22,7 @@ import dev.sluice.replay.ReplayText;
 import dev.sluice.replay.Shards;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.server.service.ServerConfig.BundledNames;
+import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.UncheckedIOException;
@@ -49,7 +52,10 @@ final class LogReplay {
   @Option(
       names = "--against",
       paramLabel = "FILE",
-      description = "A file of other limits (the candidate), for comparison on the same requests.")
+      description =
+          "Limits (the candidate) that are compared on the same requests. FILE needs only the"
+              + " limits and overrides that differ from those in force. A candidate with rules needs"
+              + " each limit that its rules name.")
   private @Nullable Path against;
 
   @Option(
@@ -110,6 +116,10 @@ final class LogReplay {
     return log.format();
   }
 
+  void requireFormat() {
+    log.requireFormat();
+  }
+
   boolean isMerge() {
     return merge;
   }
@@ -141,11 +151,11 @@ final class LogReplay {
       throw new InputException(
           "--shard and --compare contradict each other: the server's counts are those of all shards; remove one");
     }
-    Limits limits = log.limits(files);
+    Limits limits = log.limits(files, console);
     Map<String, ShadowComparison.Counts> atServer = comparison.ask(console);
     Replay replay =
         Replay.of(limits, sources)
-            .against(against == null ? null : candidate(against, files, limits));
+            .against(against == null ? null : candidate(against, limits, console));
     LevelOverTime level = watch(replay, limits, names);
     int[] part = shard();
     if (part.length > 0) {
@@ -280,16 +290,37 @@ final class LogReplay {
     }
   }
 
-  /** Returns the candidate. Its file may declare the names of the limits in force again. */
-  private static Limits candidate(Path file, LimitFileOptions files, Limits inForce) {
+  /**
+   * Returns the candidate: the limits in force, but with the defaults, overrides and rules of a
+   * file. The file may declare the names of the limits in force again.
+   */
+  private static Limits candidate(Path file, Limits inForce, Console console) {
     InputFiles.require("--against", file);
-    var candidate = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
-    Path overrides = files.overrides();
-    if (overrides != null) {
-      candidate.overrides(overrides);
+    LimitFiles.Builder files = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
+    files.catalogue(Catalogue.of()).samples(inForce.catalogue()).companion(RuleBook.reader());
+    Limits own = LogOptions.loaded(files.build(), console);
+    Catalogue declared = own.catalogue();
+    List<LimitName> names = new ArrayList<>(declared.names());
+    for (LimitName name : inForce.catalogue().names()) {
+      Integer number = name.number();
+      boolean hasNumber = number != null && declared.find(number) != null;
+      if (!hasNumber && declared.find(name.name()) == null) {
+        names.add(name);
+      }
     }
-    candidate.catalogue(Catalogue.of()).samples(inForce.catalogue());
-    return candidate.companion(RuleBook.reader()).build().load();
+    Limits.Builder candidate = Limits.builder(Catalogue.of(names.toArray(LimitName[]::new)));
+    List<LimitOverride> overrides = new ArrayList<>();
+    for (LimitName name : names) {
+      Limits source = own.hasDefault(name) ? own : inForce;
+      if (!source.defaultsFor(name).isEmpty()) {
+        candidate.limit(name.name(), source.defaultsFor(name));
+      } else if (source.hasDefault(name)) {
+        candidate.unlimited(name.name());
+      }
+      overrides.addAll(inForce.overridesOf(name));
+      overrides.addAll(own.overridesOf(name)); // replaces the override in force of the same id
+    }
+    return candidate.build().withOverrides(overrides).with(RuleBook.class, RuleBook.of(own));
   }
 
   private List<FailIf> conditions(boolean hasCandidate) {

@@ -23,8 +23,10 @@ import dev.sluice.postgres.OverridesTable;
 import dev.sluice.postgres.PutResult;
 import dev.sluice.postgres.TableContent;
 import dev.sluice.yaml.LimitFiles;
+import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.OverridesCsv;
 import dev.sluice.yaml.OverridesCsv.Line;
+import dev.sluice.yaml.Problem;
 import dev.sluice.yaml.QuotaText;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
@@ -37,6 +39,7 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -67,6 +70,30 @@ final class OverridesCommand extends CommandGroup {
 
   private static final String PATH = "/v1/admin/overrides";
   private static final int MOST_TOLD = 10;
+
+  /** Matches messages about a limit whose name or number is not known. */
+  private static final Pattern UNKNOWN =
+      Pattern.compile("found the name |no limit has the name |limit_number: ");
+
+  private static final String UNDECLARED =
+      "a limit is unknown; add --limits FILE or --names FILE, the file that declares it";
+
+  /** Returns whether a message is about an unknown limit, and no file declares limits. */
+  private static boolean isUndeclared(String message, LimitFileOptions files) {
+    return files.limits() == null && files.names() == null && UNKNOWN.matcher(message).find();
+  }
+
+  private static Limits load(LimitFiles read, LimitFileOptions files) {
+    try {
+      return read.load();
+    } catch (LimitFilesException e) {
+      List<String> mistakes = e.problems().stream().map(Problem::toString).toList();
+      if (mistakes.stream().noneMatch(one -> isUndeclared(one, files))) {
+        throw e;
+      }
+      throw new InputException(mistakes, UNDECLARED);
+    }
+  }
 
   static CommandLine commandLine(Console console) {
     return new CommandLine(new OverridesCommand())
@@ -116,7 +143,7 @@ final class OverridesCommand extends CommandGroup {
         throw new InputException("found both --overrides and --db, expected one or the other");
       }
       if (files.overrides() != null || (files.limits() != null && database.none())) {
-        print(files.files(Strictness.LENIENT).load());
+        print(load(files.files(Strictness.LENIENT), files));
         return Exit.DONE;
       }
       if (database.none()) {
@@ -137,6 +164,9 @@ final class OverridesCommand extends CommandGroup {
                       .err()
                       .println(
                           "bad row " + SafeText.quote(row.bucketKey()) + ": " + row.message()));
+      if (content.bad().stream().anyMatch(row -> isUndeclared(row.message(), files))) {
+        console.err().println(UNDECLARED);
+      }
       return content.bad().isEmpty() ? Exit.DONE : Exit.NO;
     }
 
@@ -275,7 +305,9 @@ final class OverridesCommand extends CommandGroup {
       } catch (IOException e) {
         throw new InputException("%s cannot be read: %s".formatted(file, e));
       } catch (IllegalArgumentException e) {
-        throw new InputException("%s:%n%s".formatted(file, e.getMessage()));
+        String message = "%s:%n%s".formatted(file, e.getMessage());
+        throw new InputException(
+            isUndeclared(message, files) ? message + "\n" + UNDECLARED : message);
       }
       Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
       lines.forEach(line -> enabled.put(line.override(), line.enabled()));
@@ -308,7 +340,7 @@ final class OverridesCommand extends CommandGroup {
 
     private PutResult ofYaml(Strictness strictness) {
       LimitFiles read = files.files(strictness);
-      Limits limits = read.load();
+      Limits limits = load(read, files);
       // lint() returns only warnings here, since load() throws an exception if there is a mistake.
       read.lint().forEach(console.err()::println);
       List<LimitOverride> overrides =

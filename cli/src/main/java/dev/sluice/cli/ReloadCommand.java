@@ -32,13 +32,6 @@ import picocli.CommandLine.Parameters;
     })
 final class ReloadCommand extends ConsoleCommand {
 
-  private static final String MISTAKEN =
-      "mistakes; limits, tokens or certificates with mistakes keep their previous files; the others"
-          + " were applied";
-  private static final String WOULD_BE_MISTAKEN =
-      "mistakes; limits, tokens or certificates with mistakes would keep their previous files; the"
-          + " others would be applied";
-
   @Option(
       names = "--dry-run",
       description = "Only print each mistake and each change of the limit files.")
@@ -54,12 +47,20 @@ final class ReloadCommand extends ConsoleCommand {
           answer.changes().forEach(console::line);
           answer.mistakes().forEach(console::line);
         });
+    boolean isMistaken = !answer.mistakes().isEmpty();
+    if (isMistaken) {
+      console
+          .err()
+          .println(
+              "mistakes; limits, tokens or certificates with mistakes stay as they are; a reload"
+                  + " applies only the others");
+    }
     String said =
-        answer.isPutBack() && !answer.applied() && (!dryRun || answer.mistakes().isEmpty())
-            ? (dryRun ? "" : "not applied: ")
+        answer.isPutBack() && !answer.applied()
+            ? (dryRun || isMistaken ? "" : "not applied: ")
                 + "a rollback is in force until changed files are applied"
-            : !answer.mistakes().isEmpty()
-                ? (dryRun ? WOULD_BE_MISTAKEN : MISTAKEN)
+            : isMistaken
+                ? ""
                 : !dryRun
                     ? answer.applied() ? "reloaded" : "not applied; the server's log has the cause"
                     : answer.changes().isEmpty() ? "a reload would change nothing" : "";
@@ -69,8 +70,7 @@ final class ReloadCommand extends ConsoleCommand {
     if (!answer.effect().isEmpty()) {
       console.err().println(answer.effect());
     }
-    boolean good = answer.mistakes().isEmpty() && (dryRun || answer.applied());
-    return good ? Exit.DONE : Exit.NO;
+    return !isMistaken && (dryRun || answer.applied()) ? Exit.DONE : Exit.NO;
   }
 
   @Command(

@@ -45,8 +45,9 @@ import picocli.CommandLine.Parameters;
     description = {
       "Decides recorded requests at their recorded times, from access logs or a trace.",
       "",
-      "For access logs, the command prints how many requests and clients each limit denies. The"
-          + " rules of the limits, or --count, determine what each request is charged to.",
+      "For access logs, the command prints how many requests and clients (addresses) each limit"
+          + " denies. The rules of the limits, or --count, determine what each request is charged"
+          + " to.",
       "",
       "For a trace, the command prints one decision per line. Each line of a trace is a JSON object for one operation. \"at\" is in nanoseconds since the"
           + " epoch; \"op\" is check, spend, refund, reset or batchSpend:",
@@ -94,7 +95,9 @@ final class ReplayCommand extends ConsoleCommand {
 
   @Override
   public Integer call() {
-    requireFormat();
+    if (!TRACE.equals(log.format())) {
+      log.requireFormat();
+    }
     if (log.isMerge()) {
       return log.merge(files, recordings, console);
     }
@@ -102,12 +105,16 @@ final class ReplayCommand extends ConsoleCommand {
       throw new InputException("the option --limits FILE is missing: it names the limits");
     }
     String first = recordings.get(0);
-    boolean isOne = recordings.size() == 1;
     try (InputStream in = new BufferedInputStream(opened(first), HEAD)) {
       if (isTrace(in)) {
-        if (!isOne || log.isAskedFor()) {
+        boolean isOne = recordings.size() == 1;
+        if (log.format() != null && (!isOne || log.isAskedFor())) {
           throw new InputException(
-              "%s: found a trace, but the given options are for access logs; for a log, give its format with --format"
+              "--format trace: expected one trace, without options for access logs");
+        }
+        if (!isOne) {
+          throw new InputException(
+              "%s: the format is not recognised from the first line; for access logs, give it with --format; for a trace, give only one file"
                   .formatted(first));
         }
         replayTrace(in, first.equals(STANDARD_INPUT) ? "standard input" : first);
@@ -142,17 +149,6 @@ final class ReplayCommand extends ConsoleCommand {
     return !isLog;
   }
 
-  private void requireFormat() {
-    String format = log.format();
-    try {
-      if (format != null && !format.equals(TRACE)) {
-        Replay.requireFormat(format);
-      }
-    } catch (IllegalArgumentException e) {
-      throw new InputException("--format: " + e.getMessage());
-    }
-  }
-
   private void requireMemory() {
     if (!store.equals(Stores.MEMORY) || !passwords.none()) {
       throw new InputException(
@@ -162,11 +158,13 @@ final class ReplayCommand extends ConsoleCommand {
   }
 
   private void replayTrace(InputStream in, String source) {
-    Limits limits = files.files(Strictness.LENIENT).load();
+    Limits limits = LogOptions.loaded(files.files(Strictness.LENIENT), console);
     ReplayTime time = new ReplayTime();
     try (BucketStore buckets = open(time)) {
       Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
-      new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, console);
+      String advice =
+          log.format() == null ? "; if this is an access log, give its format with --format" : "";
+      new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, advice, console);
     }
   }
 
@@ -203,8 +201,10 @@ final class ReplayCommand extends ConsoleCommand {
     /**
      * Replays all lines. At a broken line, prints the decisions of earlier lines, then throws an
      * exception.
+     *
+     * @param advice what the exception adds if the first line is broken
      */
-    void run(ByteLines lines, String source, Console console) {
+    void run(ByteLines lines, String source, String advice, Console console) {
       try {
         while (lines.next(console::flush)) {
           if (!lines.isBlank()) {
@@ -216,7 +216,7 @@ final class ReplayCommand extends ConsoleCommand {
         throw new InputException(
             e.mistakes().stream()
                 .map(mistake -> said(mistake, source, lines.number()))
-                .collect(Collectors.joining("\n")));
+                .collect(Collectors.joining("\n", "", lines.number() == 1 ? advice : "")));
       } catch (InputException e) {
         console.flush();
         throw new InputException(source + ": " + e.getMessage());

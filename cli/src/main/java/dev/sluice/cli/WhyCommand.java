@@ -124,7 +124,7 @@ final class WhyCommand extends ConsoleCommand {
           "the option --limits FILE is missing: the requests are decided with these limits");
     }
     long until = at == null ? Long.MAX_VALUE : log.nanos("--at", at);
-    Limits limits = log.limits(files);
+    Limits limits = log.limits(files, console);
     List<Quota> quotas = quotas(limits, limit, id);
     List<LogOptions.Source> sources = LogOptions.sources(logs, console);
     Replay replay = Replay.of(limits, sources).watch(limit, id, step -> take(step, until));

@@ -293,6 +293,7 @@ class DiffCommandTest {
     Path after = file("b/all.yaml", OLD).getParent();
     file("b/more.yml", "- CallsPerClient: {burst: 100, count: 100, period: 1m, ids: [shop]}\n");
     file("b/notes.txt", "not a limit file");
+    file("b/sluice.yml", "limits: all.yaml\nstore: redis://127.0.0.1:6379/0\n");
     Cli diff = Cli.run("diff", before.toString(), after.toString());
     assertThat(diff.out())
         .isEqualTo("CallsPerClient of shop: override added, 100 per 1m, burst 100\n");
@@ -310,6 +311,6 @@ class DiffCommandTest {
     assertThat(missing.err()).contains("gone.yml: there is no such file");
     Path tokens = file("tokens.yml", "tokens: []\n");
     assertThat(Cli.run("diff", some.toString(), tokens.toString()).err())
-        .contains("found no limits; access tokens are not compared");
+        .contains("found no limits; access tokens and configurations of sluice serve are not");
   }
 }

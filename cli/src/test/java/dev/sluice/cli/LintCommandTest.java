@@ -350,6 +350,42 @@ final class LintCommandTest {
         .contains("the option --overrides FILE or --db URL is missing");
   }
 
+  @Test
+  void overridesOfALimitThatNoFileDeclares_areRefused_withTheOptionToAdd() throws IOException {
+    String yaml = write("o.yml", "- Own: {burst: 2, count: 2, period: 1h, ids: [x]}\n");
+    String csv = write("o.csv", "name,id,count,burst,period,comment\nOwn,x,2,2,1h,\n");
+    for (String[] command :
+        new String[][] {
+          {"overrides", "dump", "--overrides", yaml},
+          {"overrides", "import", "--overrides", yaml, "--db", "postgresql://h/d"},
+          {"overrides", "import", "--csv", csv, "--db", "postgresql://h/d"}
+        }) {
+      Cli run = Cli.run(command);
+      assertThat(run.err())
+          .contains("\"Own\"")
+          .endsWith(
+              "a limit is unknown; add --limits FILE or --names FILE, the file that declares it\n");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
+  void configurationOfAServer_isNotALimitFile() throws IOException {
+    String server = write("sluice.yml", "http: 127.0.0.1:8080\nlimits: /etc/sluice/limits.yml\n");
+    Cli run = Cli.run("lint", server);
+    assertThat(run.err())
+        .isEqualTo(
+            "sluice: %s: found a configuration of sluice serve, expected a file with limits, rules or tokens; to check the configuration, run: sluice serve --config %1$s --print-config\n"
+                .formatted(server));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    for (String text :
+        new String[] {
+          "limits: {}\nhttp: {burst: 1, count: 1, period: 1s}\n", "limits: # a.yml\n  {}\n"
+        }) {
+      assertThat(Cli.run("lint", write("limits.yml", text)).err()).contains("mistake");
+    }
+  }
+
   private String write(String name, String text) throws IOException {
     return Files.writeString(folder.resolve(name), text).toString();
   }

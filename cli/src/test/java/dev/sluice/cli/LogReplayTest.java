@@ -220,7 +220,7 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
         "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no accept_date",
         "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
-        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found two counts LIMIT=TEMPLATE for LoginsPerClient",
+        "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found --count twice for LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
         "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace",
@@ -324,7 +324,7 @@ final class LogReplayTest {
     assertThat(run.err()).isEmpty();
     assertThat(run.out())
         .startsWith("# 10 lines, 2026-11-26 10:00:00 to 10:02:44 +0100, 2 clients\n")
-        .contains("# Each of these quotas never denies 50 % of the 2 clients of LoginsPerClient:")
+        .contains("# Each of these quotas never denies 50 % of the 2 ids of LoginsPerClient:")
         .containsPattern("#  +2 +1 +1 +3 +<- chosen\n")
         .endsWith("limits:\n  LoginsPerClient: {burst: 1, count: 2, period: 1m}\n");
     assertThat(run.code()).isEqualTo(Exit.DONE);
@@ -339,7 +339,7 @@ final class LogReplayTest {
         fit("--attack", "2026-11-26T10:00..2026-11-26T10:00:04", "--zone", "+01:00", log);
     assertThat(attacked.out())
         .contains(
-            "# The percentage ignores the requests of the attack, half of which came from 1 heavy client.")
+            "# The percentage ignores the requests of the attack, half of which came from 1 heavy id.")
         .endsWith("{burst: 1, count: 2, period: 1m}\n");
   }
 
@@ -358,6 +358,101 @@ final class LogReplayTest {
   }
 
   @Test
+  void candidate_needsOnlyWhatItChanges() throws IOException {
+    limits =
+        write(
+            "two.yml",
+            """
+            limits:
+              LoginsPerClient: {id: ipAddress, burst: 2, count: 2, period: 1m}
+              CallsPerClient: {id: ipAddress, burst: 9, count: 9, period: 1m}
+            overrides:
+              - LoginsPerClient: {burst: 4, count: 2, period: 1m, ids: [203.0.113.7, 203.0.113.9]}
+            rules:
+              - path: /login
+                limits:
+                  - {limit: LoginsPerClient, id: "{ip}"}
+                  - {limit: CallsPerClient, id: "{ip}"}
+            """);
+    String one = write("one.yml", "LoginsPerClient: {burst: 1, count: 1, period: 1m}\n");
+    Cli run = replay("--against", one, log); // the override in force stays, as in a server
+    assertThat(run.err()).isEmpty();
+    assertThat(run.out()).contains("1 (10.0 %)", "+2, 1 client more");
+    String own =
+        write(
+            "own.yml",
+            """
+            overrides:
+              - LoginsPerClient: {burst: 5, count: 2, period: 1m, ids: [203.0.113.7]}
+            """);
+    Cli overridden = replay("--against", own, log);
+    assertThat(overridden.err()).isEmpty();
+    assertThat(overridden.out()).contains("1 (10.0 %)", "-1, 1 client fewer");
+  }
+
+  @Test
+  void overridesThatHaveEnded_areLeftOut_andTheReplaySaysSo() throws IOException {
+    limits =
+        write(
+            "ended.yml",
+            """
+            limits:
+              LoginsPerClient: {id: ipAddress, burst: 2, count: 2, period: 1m}
+            overrides:
+              - LoginsPerClient:
+                  burst: 9
+                  count: 9
+                  period: 1m
+                  ids: [{id: 203.0.113.7, until: 2020-01-01}, {id: 203.0.113.8, until: 2200-01-01}]
+            """);
+    String warning =
+        "warning: overrides that have ended are left out, even for requests before their end: 1,"
+            + " the first at %s:8\n".formatted(limits);
+    Cli run = replay("--count", "LoginsPerClient={ip}", log);
+    assertThat(run.err()).isEqualTo(warning);
+    assertThat(run.out()).contains("3 (30.0 %)");
+    String trace =
+        "{\"at\":1500000000000000000,\"op\":\"spend\",\"limit\":\"LoginsPerClient\",\"id\":\"::1\"}\n";
+    assertThat(replay(write("trace.jsonl", trace)).err()).isEqualTo(warning);
+  }
+
+  @Test
+  void logsOfDifferentFormats_areRefused() throws IOException {
+    String other =
+        write(
+            "json.log",
+            "{\"time\":\"2026-11-26T10:00:00Z\",\"remote_addr\":\"203.0.113.7\"}\n".repeat(2));
+    for (Cli run :
+        List.of(
+            replay("--count", "LoginsPerClient={ip}", log, other),
+            fit(log, other),
+            replay("--count", "LoginsPerClient={ip}", "--format", "nginx-json", other, log))) {
+      assertThat(run.out()).isEmpty();
+      assertThat(run.err())
+          .contains(
+              ".log:1: found ",
+              "No other line of this file has this format either. Name the file's format with"
+                  + " --format; logs of different formats need separate runs\n");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
+  void logOfAnUnknownFormat_isNotTakenForATraceWithoutAWord() throws IOException {
+    String rules = "rules:\n  - path: /login\n    limits: [{limit: LoginsPerClient, id: '{ip}'}]\n";
+    limits = write("with-rules.yml", LIMITS + rules);
+    String own = write("own.log", "10:00 203.0.113.7 /login\n");
+    assertThat(replay(own).err())
+        .contains("own.log:1: the text is not valid JSON")
+        .endsWith("; if this is an access log, give its format with --format\n");
+    assertThat(replay(own, log).err())
+        .contains(
+            "own.log: the format is not recognised from the first line; for access logs, give");
+    assertThat(replay("--format", "trace", own, log).err())
+        .contains("--format trace: expected one trace, without options for access logs");
+  }
+
+  @Test
   void fit_takesCostsFromRules_andLeavesOutClientsWithAnOverride() throws IOException {
     String rules =
         write(
@@ -370,12 +465,12 @@ final class LogReplayTest {
     List<String> args =
         List.of("fit", "--limits", limits, "--limit=LoginsPerClient", "--rules", rules, log);
     assertThat(Cli.run(args.toArray(String[]::new)).out())
-        .contains("the 2 clients of LoginsPerClient")
+        .contains("the 2 ids of LoginsPerClient")
         .endsWith("{burst: 10, count: 1, period: 1m}\n");
     List<String> more = new ArrayList<>(args);
     more.addAll(List.of("--overrides", overrides));
     assertThat(Cli.run(more.toArray(String[]::new)).out())
-        .contains("the 1 client of LoginsPerClient")
+        .contains("the 1 id of LoginsPerClient")
         .endsWith("{burst: 2, count: 5, period: 1m}\n");
   }
 
@@ -394,7 +489,8 @@ final class LogReplayTest {
         "--attack=2000-01-01T00:00Z..2100-01-01T00:00Z | no request is charged to LoginsPerClient outside",
         "--rates=0 | --rates: found 0, expected a whole number > 0",
         "--limit=Logins | --limit: ",
-        "--skip-status=200 | no request is charged to LoginsPerClient",
+        "--skip-status=200 | no request is charged to LoginsPerClient; ids with an override are left out",
+        "--format=trace | --format: found \"trace\", expected one of alb",
       })
   void mistakesInTheOptionsOfFit_areRefused(String option, String message) {
     Cli run = fit(option, log);

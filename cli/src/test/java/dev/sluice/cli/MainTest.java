@@ -51,7 +51,7 @@ final class MainTest {
         "spend a b --cost | --cost: the value is missing, expected N",
         "spend a b --cost 1 --cost 2 | --cost: found twice, expected once",
         "serve --store | --store: the value is missing, expected STORE",
-        "replay --format cvs x | --format: found \"cvs\", expected one of trace",
+        "replay --format cvs x | --format: found \"cvs\", expected one of alb",
         "overrides | sluice overrides needs one of dump, migrate, import, add, set, remove, list, enable, disable",
         "penalty | sluice penalty needs one of set, remove, list",
         "token | sluice token needs one of new",

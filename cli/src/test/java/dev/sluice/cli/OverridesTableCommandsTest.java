@@ -233,6 +233,10 @@ final class OverridesTableCommandsTest {
     assertThat(add("ExportsPerUser", "42", of).err()).isEqualTo("added ExportsPerUser:42\n");
     assertThat(Cli.run("overrides", "dump", "--db", db, of[0], of[1]))
         .isEqualTo(new Cli(Exit.DONE, HEADER + "ExportsPerUser,42,600,300,3h0m0s,\n", ""));
+    assertThat(dump().err())
+        .contains("no limit has the name \"ExportsPerUser\"")
+        .endsWith(
+            "\na limit is unknown; add --limits FILE or --names FILE, the file that declares it\n");
   }
 
   /** The checks of the table before limits without a number. */

@@ -205,7 +205,7 @@ class ReloadCommandTest {
     for (Cli refused : new Cli[] {reload("--dry-run"), reload()}) {
       assertThat(refused.code()).isEqualTo(Exit.NO);
       assertThat(refused.out()).contains("limits.yml:1:", "many");
-      assertThat(refused.err()).contains("mistakes; limits, ", "keep their previous files");
+      assertThat(refused.err()).contains("mistakes; limits, ", "stay as they are");
     }
     assertThat(burst()).isEqualTo(20);
   }
@@ -238,13 +238,15 @@ class ReloadCommandTest {
       Cli done = reload("--token-file", secret.toString());
 
       assertThat(dry.err())
-          .contains("would keep their previous files; the others would be applied");
+          .startsWith(
+              "mistakes; limits, tokens or certificates with mistakes stay as they are; a reload"
+                  + " applies only the others\n");
       assertThat(done.out()).contains("tokens.yml:3:");
       assertThat(done.code()).isEqualTo(Exit.NO);
       assertThat(done.err())
           .isEqualTo(
-              "mistakes; limits, tokens or certificates with mistakes keep their previous files; the"
-                  + " others were applied\n");
+              "mistakes; limits, tokens or certificates with mistakes stay as they are; a reload"
+                  + " applies only the others\n");
       assertThat(Cli.run("limits", "--server", url, "--token-file", secret.toString()).out())
           .contains("30");
     }
@@ -285,6 +287,14 @@ class ReloadCommandTest {
     assertThat(again.code()).isEqualTo(Exit.NO);
     assertThat(again.err()).contains("a rollback is in force");
     assertThat(burst()).isEqualTo(30);
+
+    Files.writeString(limits, THIRD.replace("burst: 40", "burst: many"));
+    Cli mistaken = reload();
+    assertThat(mistaken.out()).contains("limits.yml:1:", "many");
+    assertThat(mistaken.err())
+        .startsWith("mistakes; limits, ")
+        .endsWith("\na rollback is in force until changed files are applied\n");
+    Files.writeString(limits, THIRD);
 
     Cli dry = reload("--dry-run");
     assertThat(dry.out()).isEqualTo("CallsPerId: burst 30 → 40\n");

@@ -14,14 +14,14 @@ import org.jspecify.annotations.Nullable;
 /*
  * Imagine a bucket that never denies: each request takes tokens, and the bucket refills. The
  * largest number of tokens that were ever missing from this bucket is the smallest burst that never
- * denies its client a request. So one pass over the log needs two numbers per client and rate: the
+ * denies a request of its id. So one pass over the log needs two numbers per id and rate: the
  * tokens missing after the last request, and the most tokens ever missing.
  */
 /**
  * Suggests quotas for a limit. For each of several rates, this class finds the smallest burst with
- * which a given share of the clients is never denied. In this class, a client is an id of the
- * limit. The result is exact if each request is charged to only one id of the limit. A fit takes
- * about 50 bytes of memory per client, and 16 bytes per client and rate. Not thread-safe.
+ * which a given share of the limit's ids is never denied. The result is exact if each request is
+ * charged to only one id of the limit. A fit takes about 50 bytes of memory per id, and 16 bytes
+ * per id and rate. Not thread-safe.
  */
 public final class Fit implements Demands {
 
@@ -30,15 +30,15 @@ public final class Fit implements Demands {
 
   /** What to minimize when one of several quotas is chosen. */
   public enum Prefer {
-    /** Prefers the quota that allows a client the fewest requests within a minute. */
+    /** Prefers the quota that allows an id the fewest requests within a minute. */
     WORST,
     /** Prefers the quota with the smallest burst. */
     BURST,
     /** Prefers the quota with the lowest rate. */
     RATE,
     /**
-     * Prefers the smallest sum of burst and count, which is the most requests that a client can
-     * send in any period.
+     * Prefers the smallest sum of burst and count, which is the most requests that an id can send
+     * in any period.
      */
     STRICT;
 
@@ -54,7 +54,7 @@ public final class Fit implements Demands {
 
     /**
      * Chooses one of the given quotas. If there is an attack, prefers the quotas that deny the
-     * largest number of heavy clients.
+     * largest number of heavy ids.
      */
     public Point of(List<Point> curve) {
       return curve.stream()
@@ -68,9 +68,9 @@ public final class Fit implements Demands {
   }
 
   /**
-   * The time of an attack. The chosen quota should deny the heavy clients of the attack. The heavy
-   * clients are the smallest group of clients that together sent half of the requests during the
-   * attack. Each client that sent as many requests as the group's smallest sender is heavy too.
+   * The time of an attack. The chosen quota should deny the heavy ids of the attack. The heavy ids
+   * are the smallest group of ids that together sent half of the requests during the attack. Each
+   * id that sent as many requests as the group's smallest sender is heavy too.
    *
    * @param fromNanos the start of the attack, in nanoseconds since the epoch
    * @param toNanos the end of the attack (exclusive), in nanoseconds since the epoch
@@ -80,9 +80,9 @@ public final class Fit implements Demands {
   /**
    * A quota: a rate, and the smallest burst for this rate.
    *
-   * @param denied the number of clients that the quota denies at least one request
-   * @param worstMinute the most requests that the quota allows a client within a minute
-   * @param heavyAllowed the number of an attack's heavy clients that are never denied; 0 without an
+   * @param denied the number of ids that the quota denies at least one request
+   * @param worstMinute the most requests that the quota allows an id within a minute
+   * @param heavyAllowed the number of an attack's heavy ids that are never denied; 0 without an
    *     attack
    */
   public record Point(Quota quota, long denied, long worstMinute, long heavyAllowed) {}
@@ -99,8 +99,8 @@ public final class Fit implements Demands {
    *
    * @param rates the quotas whose rates to try, the lowest rate first; the bursts of these quotas
    *     are ignored
-   * @param attack the time of an attack, whose requests do not count for the share of clients that
-   *     are never denied; null if there was no attack
+   * @param attack the time of an attack, whose requests do not count for the share of ids that are
+   *     never denied; null if there was no attack
    */
   public Fit(List<Quota> rates, @Nullable Attack attack) {
     this.rates = List.copyOf(rates);
@@ -111,36 +111,36 @@ public final class Fit implements Demands {
 
   @Override
   public void take(long atNanos, String id, long cost) {
-    int client = ids.number(id);
-    if (client == Clients.NONE) {
+    int number = ids.number(id);
+    if (number == Clients.NONE) {
       throw new LogException(
           "the log has more than %s ids of the limit, which is more than a fit can keep; fit a part of the log, such as an hour"
               .formatted(ids.size()));
     }
     Attack heavy = attack;
     if (heavy != null) {
-      all.add(client, atNanos, cost);
+      all.add(number, atNanos, cost);
       if (atNanos >= heavy.fromNanos() && atNanos < heavy.toNanos()) {
-        if (client >= inAttack.length) {
-          inAttack = Arrays.copyOf(inAttack, 2 * client);
+        if (number >= inAttack.length) {
+          inAttack = Arrays.copyOf(inAttack, 2 * number);
         }
-        inAttack[client]++;
+        inAttack[number]++;
         return;
       }
     }
-    normal.add(client, atNanos, cost);
+    normal.add(number, atNanos, cost);
   }
 
   /**
-   * Returns the number of clients with a request outside of the attack. The share of clients that
-   * are never denied is a percentage of the clients that this method counts.
+   * Returns the number of ids with a request outside of the attack. The share of ids that are never
+   * denied is a percentage of the ids that this method counts.
    */
-  public long clients() {
+  public long ids() {
     return normal.count;
   }
 
-  /** Returns the number of an attack's heavy clients; 0 without an attack. */
-  public long heavyClients() {
+  /** Returns the number of an attack's heavy ids; 0 without an attack. */
+  public long heavyIds() {
     return heavy().length;
   }
 
@@ -148,12 +148,12 @@ public final class Fit implements Demands {
    * Returns the smallest burst for each rate, the lowest rate first. A rate is left out if no burst
    * is large enough, or if its burst is not smaller than the burst of a lower rate.
    *
-   * @param percent the share of clients that are never denied, above 0 and at most 100
+   * @param percent the share of ids that are never denied, above 0 and at most 100
    */
   public List<Point> curve(BigDecimal percent) {
     int kept =
         percent
-            .multiply(BigDecimal.valueOf(clients()))
+            .multiply(BigDecimal.valueOf(ids()))
             .divide(HUNDRED, 0, RoundingMode.CEILING)
             .intValueExact();
     int[] heavy = heavy();
@@ -175,8 +175,8 @@ public final class Fit implements Demands {
         allowed++;
       }
       long heavyAllowed = 0;
-      for (int client : heavy) {
-        heavyAllowed += all.burst(rate, client) <= burst ? 1 : 0;
+      for (int number : heavy) {
+        heavyAllowed += all.burst(rate, number) <= burst ? 1 : 0;
       }
       curve.add(
           new Point(
@@ -212,35 +212,35 @@ public final class Fit implements Demands {
   }
 
   /*
-   * A client has a row of numbers: the time of its last request, and for each rate the missing
+   * An id has a row of numbers: the time of its last request, and for each rate the missing
    * tokens and the most tokens ever missing, measured in nanoseconds of refill. A request thus reads
    * one place in memory. Rows stand in pages, because a single array would have to be copied to grow.
    */
-  /** The missing tokens in the bucket of each client for each rate. */
+  /** The missing tokens in the bucket of each id for each rate. */
   private final class Buckets {
 
     private static final long NEVER = Long.MIN_VALUE;
-    private static final int PAGE = 1 << 12; // the number of clients in a page
+    private static final int PAGE = 1 << 12; // the number of ids in a page
 
     private final int width = 1 + 2 * rates.size();
     private final long[] intervals = rates.stream().mapToLong(Quota::intervalNanos).toArray();
     private final List<long[]> pages = new ArrayList<>();
     private int count;
 
-    private int row(int client) {
-      return client % PAGE * width;
+    private int row(int number) {
+      return number % PAGE * width;
     }
 
-    void add(int client, long atNanos, long cost) {
-      while (pages.size() <= client / PAGE) {
+    void add(int number, long atNanos, long cost) {
+      while (pages.size() <= number / PAGE) {
         long[] page = new long[PAGE * width];
         for (int row = 0; row < page.length; row += width) {
           page[row] = NEVER;
         }
         pages.add(page);
       }
-      long[] page = pages.get(client / PAGE);
-      int row = row(client);
+      long[] page = pages.get(number / PAGE);
+      int row = row(number);
       long gone = page[row] == NEVER ? 0 : atNanos - page[row];
       count += page[row] == NEVER ? 1 : 0;
       page[row] = atNanos;
@@ -257,18 +257,18 @@ public final class Fit implements Demands {
       }
     }
 
-    long burst(int rate, int client) {
+    long burst(int rate, int number) {
       long interval = intervals[rate];
-      long lacked = pages.get(client / PAGE)[row(client) + 2 + 2 * rate];
+      long lacked = pages.get(number / PAGE)[row(number) + 2 + 2 * rate];
       return Math.max(1, lacked / interval + (lacked % interval == 0 ? 0 : 1));
     }
 
     long[] bursts(int rate) {
       long[] bursts = new long[count];
       int next = 0;
-      for (int client = 0; client < pages.size() * PAGE; client++) {
-        if (pages.get(client / PAGE)[row(client)] != NEVER) {
-          bursts[next++] = burst(rate, client);
+      for (int number = 0; number < pages.size() * PAGE; number++) {
+        if (pages.get(number / PAGE)[row(number)] != NEVER) {
+          bursts[next++] = burst(rate, number);
         }
       }
       return bursts;
@@ -279,7 +279,7 @@ public final class Fit implements Demands {
    * Returns the lines of a limit file with the chosen quota. Comments above the limit show the
    * smallest burst for each rate.
    *
-   * @param percent the share of clients that are never denied, above 0 and at most 100
+   * @param percent the share of ids that are never denied, above 0 and at most 100
    * @param period the period of the rates, as in a limit file
    */
   public List<String> lines(
@@ -291,9 +291,8 @@ public final class Fit implements Demands {
       ReplayResult read) {
     boolean attacked = attack != null;
     List<List<String>> cells = new ArrayList<>();
-    List<String> head =
-        List.of("count per " + period, "burst", "clients denied", "most in a minute");
-    cells.add(attacked ? with(head, "heavy clients allowed") : head);
+    List<String> head = List.of("count per " + period, "burst", "ids denied", "most in a minute");
+    cells.add(attacked ? with(head, "heavy ids allowed") : head);
     for (Point point : curve) {
       List<String> row =
           List.of(
@@ -309,13 +308,11 @@ public final class Fit implements Demands {
     lines.add(
         "# Each of these quotas never denies %s %% of the %s of %s:"
             .formatted(
-                percent.stripTrailingZeros().toPlainString(),
-                Words.counted(clients(), "client"),
-                limit));
+                percent.stripTrailingZeros().toPlainString(), Words.counted(ids(), "id"), limit));
     if (attacked) {
       lines.add(
           "# The percentage ignores the requests of the attack, half of which came from %s."
-              .formatted(Words.counted(heavyClients(), "heavy client")));
+              .formatted(Words.counted(heavyIds(), "heavy id")));
     }
     lines.add("#");
     ReplayText.aligned(cells, true).forEach(line -> lines.add("#   " + line));

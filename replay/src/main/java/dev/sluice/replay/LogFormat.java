@@ -88,7 +88,7 @@ abstract class LogFormat {
       case "regex" -> new RegexLog(text, rest, zone);
       default ->
           throw new IllegalArgumentException(
-              "found %s, expected one of trace, %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,..., regex:PATTERN"
+              "found %s, expected one of %s, cloudfront, nginx-json, caddy, envoy-json, waf, json:FIELD=NAME,..., csv:FIELD=COLUMN,..., regex:PATTERN"
                   .formatted(
                       SafeText.quote(text),
                       TextLog.LAYOUTS.keySet().stream()
@@ -288,6 +288,11 @@ abstract class LogFormat {
     return 0;
   }
 
+  /** Returns the offset of times whose date has its own column; empty to use the given zone. */
+  String offset() {
+    return "";
+  }
+
   private long time(LogEntry entry) {
     if (timesOf != columns()) { // a heading in the log added columns
       timesOf = columns();
@@ -295,9 +300,8 @@ abstract class LogFormat {
       date = column("date");
       status = column("status");
     }
-    // If the date and the time stand in two columns, they are in UTC.
     if (date >= 0 && entry.has(date) && entry.has(time)) {
-      String both = entry.text(date) + "T" + entry.text(time) + "Z";
+      String both = entry.text(date) + "T" + entry.text(time) + offset();
       byte[] text = both.getBytes(StandardCharsets.US_ASCII);
       return times.nanos(text, 0, text.length);
     }
@@ -486,6 +490,12 @@ abstract class LogFormat {
       super(name, zone);
       this.separator = separator;
       this.shared = separator == '\t' ? CLOUDFRONT : columns;
+    }
+
+    /** CloudFront logs times in UTC. */
+    @Override
+    String offset() {
+      return separator == '\t' ? "Z" : "";
     }
 
     @Override

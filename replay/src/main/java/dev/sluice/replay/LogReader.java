@@ -60,8 +60,6 @@ final class LogReader implements AutoCloseable {
   private long lines;
   private long unread;
   private @Nullable String firstUnread;
-  private String firstUnreadText = "";
-  private String firstUnreadFault = "";
   private long late;
   private long mostLateNanos;
 
@@ -120,6 +118,8 @@ final class LogReader implements AutoCloseable {
   /**
    * Returns the next request in the order of time, or null at the end. The request is valid until
    * it is {@linkplain #release released}.
+   *
+   * @throws LogException if no line of a file could be parsed; thrown at the end of this file
    */
   @Nullable LogEntry next() throws IOException {
     while (!isReady() && readOne()) {
@@ -217,24 +217,6 @@ final class LogReader implements AutoCloseable {
         .formatted(where, SafeText.quote(line), format.name(), fault);
   }
 
-  /**
-   * Throws if no line of any log could be parsed. To be called after all lines were read.
-   *
-   * @throws LogException if no line could be parsed; the message contains the first line
-   */
-  void requireUnderstood() {
-    if (firstUnread != null && unread == lines) {
-      throw new LogException(
-          "%s. No other line has this format either. %s"
-              .formatted(
-                  notOfTheFormat(firstUnread, firstUnreadText, firstUnreadFault),
-                  format.column("time") >= 0
-                      ? "Give the format with --format"
-                      : "The format has no column for the time; it has the columns "
-                          + String.join(", ", format.natives())));
-    }
-  }
-
   /** Returns how many lines were read so far, and how many of them could not be parsed. */
   Lines found() {
     return new Lines(lines, unread, firstUnread, late, mostLateNanos);
@@ -296,6 +278,7 @@ final class LogReader implements AutoCloseable {
     private int filled;
     private long number;
     private final LogFormat.Headings headings = new LogFormat.Headings();
+    private @Nullable String fault; // of the first line that could not be parsed
     private long atNanos = TimeText.NONE; // the latest time of a line
     private long reachedNanos = TimeText.NONE; // the latest time but one
     private @Nullable Exception failure; // thrown after the readable part of the file was read
@@ -350,6 +333,17 @@ final class LogReader implements AutoCloseable {
         }
         length = line();
       }
+      if (fault != null && atNanos == TimeText.NONE) {
+        throw new LogException(
+            "%s. No other line of this file has this format either. %s"
+                .formatted(
+                    fault,
+                    format.column("time") >= 0
+                        ? "Name the file's format with --format; logs of different formats"
+                            + " need separate runs"
+                        : "The format has no column for the time; it has the columns "
+                            + String.join(", ", format.natives())));
+      }
       buffer = new byte[0];
       in.close();
       return false;
@@ -357,14 +351,13 @@ final class LogReader implements AutoCloseable {
 
     private void refuse(int from, int size, LogEntry entry) {
       String where = source.name() + ":" + number;
-      if (strict) {
-        throw new LogException(notOfTheFormat(where, shown(from, size), fault(from, size, entry)));
-      }
       unread++;
-      if (firstUnread == null) {
-        firstUnread = where;
-        firstUnreadText = shown(from, size);
-        firstUnreadFault = fault(from, size, entry);
+      firstUnread = firstUnread == null ? where : firstUnread;
+      if (strict || fault == null) {
+        fault = notOfTheFormat(where, shown(from, size), fault(from, size, entry));
+      }
+      if (strict) {
+        throw new LogException(fault);
       }
     }
 

@@ -155,10 +155,10 @@ public final class Replay {
   /**
    * Sets the limits to which requests are charged, without a rule book.
    *
-   * @param newCounts for each limit, a text {@code LIMIT=TEMPLATE}, such as {@code
-   *     CallsPerClient={ip}}: the limit's name, and a template of the charged id, which can contain
-   *     the placeholders of rules and {@code {field:NAME}}; if the list is empty, as by default,
-   *     the rules determine the charges
+   * @param newCounts for each limit, a text {@code LIMIT=ID}, such as {@code CallsPerClient={ip}}:
+   *     the limit's name, and a template of the charged id, which can contain the placeholders of
+   *     rules and {@code {field:NAME}}; if the list is empty, as by default, the rules determine
+   *     the charges
    */
   @CanIgnoreReturnValue
   public Replay counts(List<String> newCounts) {

@@ -57,7 +57,7 @@ public record ReplayResult(
   /**
    * The counts of all requests under one set of limits.
    *
-   * @param clients the number of clients; an estimate if the counts are not exact
+   * @param clients the number of clients' addresses; an estimate if the counts are not exact
    * @param exact false if there were more clients than names that can be stored
    */
   public record Totals(
@@ -99,8 +99,7 @@ public record ReplayResult(
    * @param tooCostly the requests whose cost is above the burst, so that they are always denied; a
    *     request with a cost above the burst of a limit in shadow counts too, but is not denied
    * @param lackingCost the requests without a whole number in the field of the cost, which cost 1
-   * @param lacking the values that a rule or a {@code LIMIT=TEMPLATE} uses but the log does not
-   *     contain
+   * @param lacking the values that a rule or a {@code LIMIT=ID} uses but the log does not contain
    */
   public record Uncharged(
       long noRule,
@@ -116,10 +115,10 @@ public record ReplayResult(
   }
 
   /**
-   * A value that a rule or a {@code LIMIT=TEMPLATE} uses but the log does not contain.
+   * A value that a rule or a {@code LIMIT=ID} uses but the log does not contain.
    *
-   * @param rule the file and line of the rule that uses the value, or the {@code LIMIT=TEMPLATE}
-   *     that uses the value
+   * @param rule the file and line of the rule that uses the value, or the {@code LIMIT=ID} that
+   *     uses the value
    * @param word the name of the missing value, such as {@code header:x-api-key}
    */
   public record Lacking(String rule, String word) {}

@@ -215,7 +215,6 @@ final class ReplayRun {
           decide(batch.entries, from, Math.min(from + GROUP, batch.size));
         }
       }
-      reader.requireUnderstood();
       requireStatus();
       requireProxyHeader();
       requireCost();
@@ -676,7 +675,7 @@ final class ReplayRun {
     for (String count : options.counts) {
       for (String word : words(count)) {
         if (isLacking(word)) {
-          lacking.add(new ReplayResult.Lacking("the count " + count, word));
+          lacking.add(new ReplayResult.Lacking("--count " + count, word));
         }
       }
     }

@@ -55,7 +55,7 @@ final class Side {
     /** The matching rule denies all of its requests, or the cost is above the burst. */
     DENIED,
     /**
-     * The request lacks a value that a rule or a {@code LIMIT=TEMPLATE} needs, has the value in an
+     * The request lacks a value that a rule or a {@code LIMIT=ID} needs, has the value in an
      * unusable form, or has too many interpretations. For an unusable request, a server would reply
      * with 400.
      */
@@ -172,7 +172,7 @@ final class Side {
 
   /**
    * @param rules the rule book, which is used if {@code counted} is empty
-   * @param counted the limits that are charged without rules, each {@code LIMIT=TEMPLATE}
+   * @param counted the limits that are charged without rules, each {@code LIMIT=ID}
    */
   Side(Limits limits, RuleBook rules, List<String> counted, TimeSource time, long mostBuckets) {
     this.limits = limits;
@@ -181,8 +181,7 @@ final class Side {
       Count count = count(one);
       if (counts.stream().anyMatch(other -> other.limit().equals(count.limit()))) {
         throw new IllegalArgumentException(
-            "found two counts LIMIT=TEMPLATE for %s, expected one for each limit"
-                .formatted(count.limit()));
+            "found --count twice for %s, expected it once for each limit".formatted(count.limit()));
       }
       counts.add(count);
     }
@@ -201,11 +200,11 @@ final class Side {
     int equals = text.indexOf('=');
     if (equals < 1) {
       throw new IllegalArgumentException(
-          "found %s, expected LIMIT=TEMPLATE such as CallsPerClient={ip}"
+          "--count: found %s, expected LIMIT=ID such as CallsPerClient={ip}"
               .formatted(SafeText.quote(text)));
     }
     LimitName name = limits.catalogue().get(text.substring(0, equals));
-    require(new Requirement(name.name(), "a count", MissingDefault.REFUSE));
+    require(new Requirement(name.name(), "--count", MissingDefault.REFUSE));
     return new Count(
         name.name(),
         RequestTemplate.parse(

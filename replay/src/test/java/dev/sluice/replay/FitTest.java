@@ -102,7 +102,7 @@ final class FitTest {
     assertEquals(
         "the log has more than 1000 ids of the limit, which is more than a fit can keep; fit a part of the log, such as an hour",
         message);
-    assertEquals(1000, fit.clients());
+    assertEquals(1000, fit.ids());
     assertEquals("client2000", fit.ids.name(999));
   }
 
@@ -112,7 +112,7 @@ final class FitTest {
     List<Request> traffic = traffic(seed);
     Fit fit = fit(traffic, null);
     int clients = (int) traffic.stream().map(Request::client).distinct().count();
-    assertEquals(clients, fit.clients());
+    assertEquals(clients, fit.ids());
     List<String> tried = new ArrayList<>();
     long before = Long.MAX_VALUE;
     for (Quota rate : RATES) {
@@ -173,15 +173,15 @@ final class FitTest {
         heavy.add("c" + one.getKey());
       }
     }
-    assertEquals(heavy.size(), fit.heavyClients());
+    assertEquals(heavy.size(), fit.heavyIds());
     List<Point> curve = fit.curve(percent);
     for (Point point : curve) {
       long burst = point.quota().burst();
       Set<String> ofRest = denied(rest, burst, point.quota());
-      assertTrue(keeps(percent, ofRest.size(), (int) fit.clients()));
+      assertTrue(keeps(percent, ofRest.size(), (int) fit.ids()));
       if (burst > 1) {
         Set<String> smaller = denied(rest, burst - 1, point.quota());
-        assertTrue(!keeps(percent, smaller.size(), (int) fit.clients()));
+        assertTrue(!keeps(percent, smaller.size(), (int) fit.ids()));
       }
       Set<String> allowed = new HashSet<>(heavy);
       allowed.removeAll(denied(traffic, burst, point.quota()));

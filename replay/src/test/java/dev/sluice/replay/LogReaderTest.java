@@ -193,14 +193,39 @@ final class LogReaderTest {
   @Test
   void logOfWhichNoLineIsUnderstood_isRefused_withItsFirstLine() throws IOException {
     LogReader reader = reader("combined", "what?\nthat.");
-    assertNull(reader.next());
-    String message = assertThrows(LogException.class, reader::requireUnderstood).getMessage();
+    String message = assertThrows(LogException.class, reader::next).getMessage();
     assertTrue(message.startsWith("log:1: ") && message.contains("what?"), message);
 
     LogReader noTime = reader("csv:client=ip", "ts,ip\n2026-11-26T00:00:03Z,203.0.113.7");
-    assertNull(noTime.next());
-    message = assertThrows(LogException.class, noTime::requireUnderstood).getMessage();
+    message = assertThrows(LogException.class, noTime::next).getMessage();
     assertTrue(message.contains("no column for the time") && message.contains("ts, ip"), message);
+  }
+
+  @Test
+  void dateAndTimeInTwoColumns_areInTheGivenZone_exceptInCloudFront() throws IOException {
+    for (String format : List.of("csv:date=day,time=at", "csv", "cloudfront")) {
+      String heading =
+          switch (format) {
+            case "csv" -> "date,time\n";
+            case "cloudfront" -> "#Fields: date time\n";
+            default -> "day,at\n";
+          };
+      String line = "2026-11-26" + (format.equals("cloudfront") ? "\t" : ",") + "10:00:00";
+      LogReader reader =
+          new LogReader(
+              format,
+              ZoneId.of("Europe/Berlin"),
+              List.of(source("log", bytes(heading + line))),
+              WINDOW,
+              true);
+      LogEntry entry = reader.next();
+      assertNotNull(entry);
+      String hour = format.equals("cloudfront") ? "10" : "09";
+      assertEquals(
+          Instant.parse("2026-11-26T%s:00:00Z".formatted(hour)),
+          Words.instant(entry.atNanos()),
+          format);
+    }
   }
 
   @Test
@@ -332,7 +357,11 @@ final class LogReaderTest {
     for (String format :
         List.of("combined", "envoy", "alb", "haproxy", "json", "regex:(?<time>\\d+)x")) {
       LogReader reader = reader(format, broken + "\n" + broken);
-      assertNull(reader.next());
+      if (broken.isEmpty()) {
+        assertNull(reader.next());
+      } else {
+        assertThrows(LogException.class, reader::next);
+      }
       assertEquals(broken.isEmpty() ? 0 : 2, reader.found().unread());
       assertEquals(broken.isEmpty() ? null : "log:1", reader.found().firstUnread());
     }
@@ -357,7 +386,7 @@ final class LogReaderTest {
   @Test
   void statusWhereTheTimeBelongs_isNotATime() throws IOException {
     LogReader reader = reader("combined", COMBINED.replace("- alice ", ""));
-    assertNull(reader.next());
+    assertThrows(LogException.class, reader::next);
     assertEquals(1, reader.found().unread());
   }
 
@@ -434,7 +463,7 @@ final class LogReaderTest {
                 + "{}]}}");
     reader.format().declare("header:a");
     reader.format().declare("header:b");
-    assertNull(reader.next());
+    assertThrows(LogException.class, reader::next);
     assertEquals(1, reader.found().unread());
   }
 

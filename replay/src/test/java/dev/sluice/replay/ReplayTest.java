@@ -634,9 +634,8 @@ final class ReplayTest {
     Shards shards = new Shards();
     for (int number = 1; number <= 2; number++) {
       List<LogSource> sources = new ArrayList<>(sources(traffic));
-      sources.add(
-          LogReaderTest.source(
-              "mount%s/rest.log".formatted(number), "garbage\n".getBytes(StandardCharsets.UTF_8)));
+      byte[] rest = ("garbage\n" + traffic.get(0).line()).getBytes(StandardCharsets.UTF_8);
+      sources.add(LogReaderTest.source("mount%s/rest.log".formatted(number), rest));
       ReplayResult shard = Replay.of(limits(LIMITS, RULES), sources).shard(number, 2).run();
       shards.add(number + ".json", ReplayJson.of(shard, ClientNames.SHOW));
     }
