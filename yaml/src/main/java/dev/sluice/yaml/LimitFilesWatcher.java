@@ -14,11 +14,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -134,6 +136,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (closed) {
       return false;
     }
+    // Otherwise the next polls could apply older content again, if the file's time is unchanged.
+    Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
+        .flatMap(watched -> watched)
+        .filter(Objects::nonNull)
+        .forEach(file -> Objects.requireNonNull(file).forget());
     Snapshot snapshot = files.read();
     if (rollback != null && rollback.isOver(snapshot)) {
       keep(rollback, snapshot);

@@ -592,6 +592,19 @@ class LimitFilesWatcherTest {
                 .formatted(defaults));
   }
 
+  /** As on a file system whose clock is behind: the second change has the time of the first. */
+  @Test
+  void reloadNow_ofAChangeThatPollsMiss_isNotUndoneByAPoll() throws IOException {
+    FileTime early = FileTime.from(NOW.minusSeconds(60));
+    Files.setLastModifiedTime(defaults, early);
+    poll(3);
+    Files.writeString(defaults, defaults(2));
+    Files.setLastModifiedTime(defaults, early);
+    assertThat(watcher.reloadNow()).isTrue();
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(2);
+  }
+
   @Test
   void poll_ofAPipe_doesNotHang() throws Exception {
     Files.delete(defaults);
