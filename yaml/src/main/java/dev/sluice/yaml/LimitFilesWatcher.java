@@ -38,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *
  * A valid load without any default is rejected if the current limits have some: a generator whose
  * source failed writes an empty list, and without limits every request is admitted. A load that
- * lacks a required limit (Requirement) is rejected as well.
+ * lacks a required limit (Requirement), or that rules in code do not fit, is rejected as well.
  *
  * A rollback ends only when changed files are applied. The rollback continues if files become
  * unreadable or get mistakes, and then have the same content as at the rollback.
@@ -322,7 +322,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits are rejected: a required default or every default is missing. */
+  /**
+   * Returns why valid limits are rejected: a required default or every default is missing, or a
+   * check of the target finds a mistake.
+   */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());
@@ -333,6 +336,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
         .filter(one -> one.onMissing() == MissingDefault.REFUSE)
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
         .forEach(reasons::add);
+    if (reasons.isEmpty()) {
+      target.faults(limits).stream()
+          .map(fault -> new Problem(snapshot.firstFile(), 1, 1, Severity.MISTAKE, fault))
+          .forEach(reasons::add);
+    }
     return List.copyOf(reasons);
   }
 
