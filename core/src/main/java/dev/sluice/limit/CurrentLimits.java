@@ -6,6 +6,7 @@ import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
+import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
@@ -13,6 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Function;
 
 /**
  * A reference to the current limits, which a reload replaces as a whole.
@@ -40,9 +42,9 @@ public final class CurrentLimits {
 
   /**
    * Returns a second reference, which starts with the same limits. The second reference and this
-   * reference share their {@linkplain #require requirements}, including requirements that are added
-   * later to either reference. A second reference is useful for derived limits, for example with
-   * the overrides of a database table.
+   * reference share their {@linkplain #require requirements} and {@linkplain #addCheck checks},
+   * including those that are added later to either reference. A second reference is useful for
+   * derived limits, for example with the overrides of a database table.
    *
    * @return a reference to the current limits
    */
@@ -83,6 +85,8 @@ public final class CurrentLimits {
    *
    * @param replacement the new limits
    * @throws MissingDefaultException if the new limits lack a required default; nothing changes then
+   * @throws IllegalArgumentException if a {@linkplain #addCheck check} finds a mistake in the new
+   *     limits; nothing changes then
    */
   public void replace(Limits replacement) {
     Limits before = limits;
@@ -122,6 +126,42 @@ public final class CurrentLimits {
   }
 
   /**
+   * Adds a check, such as whether the rules of a filter still fit the limits. Limits in which a
+   * check finds a mistake cannot replace the current limits.
+   *
+   * @param check returns a message for each mistake in the given limits; must not call this object
+   * @throws IllegalArgumentException if the check finds a mistake in the current limits; the check
+   *     is not added then
+   */
+  public void addCheck(Function<Limits, List<String>> check) {
+    synchronized (requirements) {
+      Requirements.refuse(check.apply(limits));
+      requirements.checks.add(check);
+    }
+  }
+
+  /**
+   * Removes a check that {@link #addCheck} has added.
+   *
+   * @param check the same object as at {@link #addCheck}
+   */
+  public void removeCheck(Function<Limits, List<String>> check) {
+    synchronized (requirements) {
+      requirements.checks.remove(check);
+    }
+  }
+
+  /**
+   * Returns the mistakes that the {@linkplain #addCheck checks} find in the given limits.
+   *
+   * @param candidate limits that could replace the current limits
+   * @return a message for each mistake
+   */
+  public List<String> faults(Limits candidate) {
+    return requirements.faults(candidate);
+  }
+
+  /**
    * Returns the requirements that the given limits do not satisfy, including warnings.
    *
    * @param candidate the current limits, or limits that could replace them
@@ -131,13 +171,14 @@ public final class CurrentLimits {
     return requirements.unmet(candidate);
   }
 
-  /** The required defaults, and how often each requirement was added. Thread-safe. */
+  /** The required defaults, how often each requirement was added, and the checks. Thread-safe. */
   private static final class Requirements {
 
     private static final Logger LOG = System.getLogger(CurrentLimits.class.getName());
 
     private final Map<Requirement, Integer> all = new LinkedHashMap<>();
     private final Set<Requirement> warned = new HashSet<>();
+    private final List<Function<Limits, List<String>>> checks = new ArrayList<>();
 
     synchronized List<Requirement> unmet(Limits limits) {
       return all.keySet().stream().filter(one -> !one.isMetBy(limits)).toList();
@@ -155,7 +196,18 @@ public final class CurrentLimits {
 
     synchronized void check(Limits limits) {
       refuse(all.keySet(), limits);
+      refuse(faults(limits));
       warn(limits);
+    }
+
+    synchronized List<String> faults(Limits limits) {
+      return checks.stream().flatMap(check -> check.apply(limits).stream()).toList();
+    }
+
+    private static void refuse(List<String> faults) {
+      if (!faults.isEmpty()) {
+        throw new IllegalArgumentException(String.join("\n", faults));
+      }
     }
 
     private static void refuse(Collection<Requirement> some, Limits limits) {

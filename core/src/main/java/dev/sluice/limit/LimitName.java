@@ -12,6 +12,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Set;
 import java.util.regex.MatchResult;
 import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
@@ -123,6 +124,15 @@ public final class LimitName {
               .formatted(number, FIRST_OF_DOORS, LAST_OF_DOORS));
     }
     return new Builder(number, name);
+  }
+
+  /**
+   * Returns the names of the Sluice server's own limits, which no other limit may have.
+   *
+   * @return the names
+   */
+  public static Set<String> reserved() {
+    return Set.copyOf(DOORS.values());
   }
 
   /**

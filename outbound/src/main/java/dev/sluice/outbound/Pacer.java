@@ -342,10 +342,11 @@ public final class Pacer {
     }
 
     private void refuse(Duration wait) {
+      Duration left = Duration.ofNanos(Math.max(deadlineNanos - time.nanos(), 0));
       fail(
           new RefusedRequestException(
-              "requests to %s must wait for %s, which is longer than the longest wait (%s)"
-                  .formatted(id, wait, maxWait),
+              "a request to %s must wait for %s, but of its longest wait (%s), %s is left"
+                  .formatted(id, wait, maxWait, left),
               wait));
     }
 

@@ -52,6 +52,24 @@ class PacerTest {
         .withCauseInstanceOf(RefusedRequestException.class);
   }
 
+  @Test
+  void admit_afterAPause_isRefused_withWhatIsLeftOfItsLongestWait() {
+    Limit slow = Limit.of(Quota.per(1, Duration.ofMillis(1500)), time);
+    Pacer hasty = Pacer.builder(slow, Duration.ofSeconds(2)).time(time).build();
+    hasty.pause(PARTNER, Duration.ofSeconds(1));
+    CompletableFuture<Void> first = hasty.admit(PARTNER);
+    CompletableFuture<Void> second = hasty.admit(PARTNER);
+
+    time.advance(Duration.ofSeconds(1));
+
+    assertThat(first).isCompleted();
+    assertThat(second)
+        .failsWithin(Duration.ZERO)
+        .withThrowableThat()
+        .withMessageContaining(
+            "must wait for PT1.5S, but of its longest wait (PT2S), PT1S is left");
+  }
+
   /** A name that no DNS has, and that container networks have. */
   @ParameterizedTest
   @ValueSource(strings = {"http://my_partner/a", "http://ann:secret@my_partner:8080/b"})

@@ -152,14 +152,17 @@ public final class RateLimitFilter implements Filter {
   }
 
   /**
-   * Rejects a request in the same way as the filter, for code that limits requests itself.
+   * Rejects a request in the same way as the filter, for code that limits requests itself. Discards
+   * what was written to the response before.
    *
    * @param response the response, which is not committed
    * @param refusal the response to send
+   * @throws IllegalStateException if the response is committed
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
     // sendError would start a dispatch to an error page and lose the body.
+    response.resetBuffer();
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(refusal.status());
     refusal.headers().forEach(response::setHeader);

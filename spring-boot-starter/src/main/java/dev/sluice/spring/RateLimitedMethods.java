@@ -17,6 +17,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executor;
 import java.util.concurrent.ForkJoinPool;
 import java.util.function.BiConsumer;
+import java.util.function.Function;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.framework.autoproxy.AutoProxyUtils;
@@ -31,8 +32,8 @@ import org.springframework.util.ClassUtils;
 
 /**
  * The {@link RateLimited} methods of all beans, each parsed once. When the application starts,
- * checks the methods of all beans, including lazy beans. Prevents a reload from removing a limit
- * that a method names. Thread-safe.
+ * checks the methods of all beans, including lazy beans. Refuses a reload of limits that do not fit
+ * these methods. Thread-safe.
  */
 final class RateLimitedMethods implements SmartInitializingSingleton, AutoCloseable {
 
@@ -41,6 +42,8 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
   private final BeanFactoryResolver resolver;
   private final Map<Key, RateLimitedMethod> methods = new ConcurrentHashMap<>();
   private final List<Requirement> required = new ArrayList<>();
+  private final List<Key> checked = new ArrayList<>();
+  private final Function<Limits, List<String>> check = this::faults;
   private volatile @Nullable Executor executor;
 
   private record Key(Method method, Class<?> type) {}
@@ -63,8 +66,9 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
     each(
         beans,
         (method, type) -> {
-          RateLimitedMethod parsed = check(method, type, problems);
+          RateLimitedMethod parsed = parsed(new Key(method, type), problems);
           if (parsed != null) {
+            checked.add(new Key(method, type));
             parsed.spends().stream()
                 .filter(spend -> spend.quota() == null || hasDefault(spend.limit()))
                 .map(Spend::limit)
@@ -81,6 +85,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
           "Correct the annotations, or configure the limits that they name (sluice.limits or"
               + " sluice.files). Set the id format of your own limits, such as sluice.limits.NAME.id=string.");
     }
+    limiter.limits().addCheck(check);
     limiter.limits().require(required);
   }
 
@@ -117,14 +122,29 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
 
   @Override
   public void close() {
+    limiter.limits().removeCheck(check);
     limiter.limits().release(required);
     required.clear(); // a second call releases nothing
   }
 
-  private @Nullable RateLimitedMethod check(Method method, Class<?> type, List<String> problems) {
+  private @Nullable RateLimitedMethod parsed(Key key, List<String> problems) {
     boolean needsDefaults = limiter.missingDefault() == MissingDefault.REFUSE;
-    return new MethodParser(limiter.limits().get(), needsDefaults, beans, method, type, problems)
+    return parsed(key, limiter.limits().get(), needsDefaults, problems);
+  }
+
+  private @Nullable RateLimitedMethod parsed(
+      Key key, Limits limits, boolean needsDefaults, List<String> problems) {
+    return new MethodParser(limits, needsDefaults, beans, key.method(), key.type(), problems)
         .parse();
+  }
+
+  /** Returns the mistakes that the annotations would have under new limits. */
+  private List<String> faults(Limits limits) {
+    List<String> problems = new ArrayList<>();
+    for (Key key : checked) {
+      var unused = parsed(key, limits, false, problems); // `required` contains the defaults
+    }
+    return problems;
   }
 
   @Nullable Object invoke(MethodInvocation call) throws Throwable {
@@ -144,7 +164,7 @@ final class RateLimitedMethods implements SmartInitializingSingleton, AutoClosea
   /** Parses a method when it is called, if its bean did not exist when the application started. */
   private RateLimitedMethod parsed(Key key) {
     List<String> problems = new ArrayList<>();
-    RateLimitedMethod method = check(key.method(), key.type(), problems);
+    RateLimitedMethod method = parsed(key, problems);
     if (method == null || !problems.isEmpty()) {
       throw new IllegalStateException(String.join("\n", problems));
     }

@@ -40,20 +40,21 @@ class ReactiveRateLimitAdvice implements WebExceptionHandler {
     StoreException.class
   })
   Mono<Void> refuse(RuntimeException failure, ServerWebExchange exchange) {
-    return RateLimitWebFilter.refuse(
-        exchange,
-        RateLimitedException.refusal(
-            failure, profile, RateLimitWebFilter.webRequest(exchange), hook));
+    return exchange.getResponse().isCommitted()
+        ? Mono.error(failure) // the server logs the failure, and breaks off the response
+        : RateLimitWebFilter.refuse(
+            exchange,
+            RateLimitedException.refusal(
+                failure, profile, RateLimitWebFilter.webRequest(exchange), hook));
   }
 
   @Override
   public Mono<Void> handle(ServerWebExchange exchange, Throwable failure) {
-    return !exchange.getResponse().isCommitted()
-            && (failure instanceof RateLimitedException
-                || failure instanceof DeniedException
-                || failure instanceof UnusableIdException
-                || failure instanceof QuotaFailedException
-                || failure instanceof StoreException)
+    return failure instanceof RateLimitedException
+            || failure instanceof DeniedException
+            || failure instanceof UnusableIdException
+            || failure instanceof QuotaFailedException
+            || failure instanceof StoreException
         ? refuse((RuntimeException) failure, exchange)
         : Mono.error(failure);
   }

@@ -40,6 +40,9 @@ class ServletRateLimitAdvice {
   })
   void refuse(RuntimeException failure, HttpServletRequest request, HttpServletResponse response)
       throws IOException {
+    if (response.isCommitted()) {
+      throw failure; // the container logs the failure, and breaks off the response
+    }
     RateLimitFilter.refuse(
         response,
         RateLimitedException.refusal(failure, profile, RateLimitFilter.webRequest(request), hook));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import static java.nio.charset.StandardCharsets.UTF_8;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
@@ -10,6 +11,7 @@ import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -47,6 +49,7 @@ import org.springframework.beans.factory.BeanFactory;
 import org.springframework.boot.LazyInitializationBeanFactoryPostProcessor;
 import org.springframework.boot.autoconfigure.AutoConfigurations;
 import org.springframework.boot.diagnostics.FailureAnalysis;
+import org.springframework.boot.env.YamlPropertySourceLoader;
 import org.springframework.boot.test.context.FilteredClassLoader;
 import org.springframework.boot.test.context.runner.ApplicationContextRunner;
 import org.springframework.boot.test.context.runner.ReactiveWebApplicationContextRunner;
@@ -59,8 +62,10 @@ import org.springframework.context.ConfigurableApplicationContext;
 import org.springframework.context.annotation.Bean;
 import org.springframework.context.annotation.Configuration;
 import org.springframework.core.env.MapPropertySource;
+import org.springframework.core.env.PropertySource;
 import org.springframework.core.env.StandardEnvironment;
 import org.springframework.core.env.SystemEnvironmentPropertySource;
+import org.springframework.core.io.ByteArrayResource;
 import org.springframework.mock.web.MockFilterChain;
 import org.springframework.mock.web.MockHttpServletRequest;
 import org.springframework.mock.web.MockHttpServletResponse;
@@ -482,6 +487,74 @@ class SluiceAutoConfigurationTest {
     assertThat(warned)
         .hasSize(warnings)
         .allMatch(line -> line.startsWith("SignUpsPerIPAddress has no default"));
+  }
+
+  static class Costly {
+    @RateLimited(
+        limit = "Reports",
+        id = {"#user", "#user"},
+        cost = "5")
+    String call(String user) {
+      return user;
+    }
+  }
+
+  @Test
+  void limitsThatAnAnnotationDoesNotFit_areRefused() {
+    Quota five = Quota.per(5, Duration.ofMinutes(1));
+    IdFormat pair = IdFormat.joined(IdFormat.string(), IdFormat.string());
+    Limits good = reports(pair, five);
+    application
+        .withBean(CurrentLimits.class, () -> new CurrentLimits(good))
+        .withBean(Costly.class)
+        .withPropertyValues("sluice.missing-default=allow")
+        .run(
+            context -> {
+              CurrentLimits limits = context.getBean(CurrentLimits.class);
+              for (Limits bad :
+                  List.of(
+                      reports(pair, Quota.per(4, Duration.ofMinutes(1))),
+                      reports(IdFormat.string(), five),
+                      Limits.builder(Catalogue.samples()).build())) {
+                assertThatThrownBy(() -> limits.replace(bad))
+                    .isInstanceOf(IllegalArgumentException.class)
+                    .hasMessageContaining("@RateLimited on ", "Costly.call: ");
+                assertThat(limits.get()).isSameAs(good);
+              }
+            });
+  }
+
+  private static Limits reports(IdFormat id, Quota quota) {
+    Catalogue names = Catalogue.of(LimitName.builder("Reports").id(id).build());
+    return Limits.builder(names).limit("Reports", quota).build();
+  }
+
+  /** An id of 0123 in YAML is the number 83. */
+  @Test
+  void overrideOfAnIdWithoutQuotes_isRefused() throws IOException {
+    String yaml =
+        "sluice.overrides: [{ApiCallsPerKey: {burst: 9, count: 9, period: 1m, ids: [%s]}}]\n";
+    for (String id : List.of("0123", "1e3", "on", "1:30", "\"0123\"")) {
+      PropertySource<?> source =
+          new YamlPropertySourceLoader()
+              .load("yaml", new ByteArrayResource(yaml.formatted(id).getBytes(UTF_8)))
+              .get(0);
+      application
+          .withInitializer(
+              context -> context.getEnvironment().getPropertySources().addFirst(source))
+          .withPropertyValues(LOGINS)
+          .run(
+              context -> {
+                if (id.startsWith("\"")) {
+                  assertThat(context).hasNotFailed();
+                } else {
+                  assertThat(analysis(context.getStartupFailure()))
+                      .contains(
+                          "sluice.overrides[0].ApiCallsPerKey.ids[0]: found ",
+                          "put the id in quotes");
+                }
+              });
+    }
   }
 
   /** Two applications in one process can share their limits. */

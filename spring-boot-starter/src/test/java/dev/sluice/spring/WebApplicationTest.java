@@ -13,6 +13,7 @@ import dev.sluice.web.RefusalHook;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -23,6 +24,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.AfterParameterizedClassInvocation;
@@ -41,6 +43,7 @@ import org.springframework.web.bind.annotation.ExceptionHandler;
 import org.springframework.web.bind.annotation.GetMapping;
 import org.springframework.web.bind.annotation.PathVariable;
 import org.springframework.web.bind.annotation.RestController;
+import reactor.core.publisher.Flux;
 import reactor.core.publisher.Mono;
 
 /** An application of each stack, over real HTTP. */
@@ -140,6 +143,12 @@ class WebApplicationTest {
     @GetMapping("/thrown/{key}")
     String thrown(@PathVariable String key) {
       return "page " + limiter.spend("ApiCallsPerKey", key).orThrow().remaining();
+    }
+
+    @GetMapping(path = "/begun/{key}", produces = "text/event-stream")
+    Flux<String> begun(@PathVariable String key) {
+      return Flux.range(0, 3)
+          .map(i -> "left " + limiter.spend("ApiCallsPerKey", key).orThrow().remaining());
     }
 
     @GetMapping("/filtered")
@@ -262,6 +271,22 @@ class WebApplicationTest {
       assertThat(refused.headers().allValues("Cache-Control")).containsExactly("no-store");
       assertThat(refused.body()).contains("#quota-exceeded", "ApiCallsPerKey");
     }
+  }
+
+  @Test
+  void denial_afterTheResponseHasBegun_addsNothingToIt() throws Exception {
+    StringBuilder read = new StringBuilder();
+    try {
+      String port = context.getEnvironment().getProperty("local.server.port");
+      URI uri = URI.create("http://127.0.0.1:" + port + "/begun/e");
+      HttpResponse<Stream<String>> begun =
+          client.send(HttpRequest.newBuilder(uri).build(), BodyHandlers.ofLines());
+      assertThat(begun.statusCode()).isEqualTo(200);
+      begun.body().forEach(read::append);
+    } catch (UncheckedIOException brokenOff) {
+      assertThat(brokenOff.getCause()).isInstanceOf(IOException.class);
+    }
+    assertThat(read.toString()).contains("left 1").doesNotContain("quota-exceeded");
   }
 
   @Test

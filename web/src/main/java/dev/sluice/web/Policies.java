@@ -36,13 +36,17 @@ final class Policies {
    * Returns the decision on each policy by its name; if a limit was checked for several ids, the
    * strictest decision. A limit with several quotas has one policy per quota. The policy of the
    * longest period has the limit's name. A policy of a shorter period is named {@code
-   * limit/period}, since a field must not contain a name twice. No limit name contains a slash.
+   * limit/period}, since a field must not contain a name twice. No limit name contains a slash. A
+   * limit whose failure rule allowed or denied is left out, since its remaining tokens are unknown.
    */
   static Map<String, Decision> of(Decision decision) {
     Map<String, Decision> byName = new LinkedHashMap<>();
     for (Decision part : decision.parts()) {
       Transaction transaction = part.transaction();
-      if (transaction == null || transaction.kind() == Kind.SPEND_ONLY || quotaOf(part) == null) {
+      if (transaction == null
+          || transaction.kind() == Kind.SPEND_ONLY
+          || !part.decidedBy().knowsBucket()
+          || quotaOf(part) == null) {
         continue;
       }
       String name = transaction.name().name();

@@ -7,6 +7,7 @@ import dev.sluice.Limiter;
 import dev.sluice.Transaction;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
+import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.store.StoreException;
 import dev.sluice.web.Match.Trial;
@@ -18,6 +19,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -38,6 +40,7 @@ public final class RequestLimiter implements AutoCloseable {
   private final AsyncLimiter async;
   private final Rules rules;
   private final AtomicReference<List<Requirement>> required;
+  private final Function<Limits, List<String>> check;
   private final HeaderProfile profile;
   private final RefusalHook onDenied;
   private final RefusalHook onError;
@@ -58,6 +61,8 @@ public final class RequestLimiter implements AutoCloseable {
     this.required = new AtomicReference<>(required);
     this.profile = profile;
     this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
+    this.check = rules::faults;
+    limiter.limits().addCheck(check);
   }
 
   /**
@@ -306,11 +311,13 @@ public final class RequestLimiter implements AutoCloseable {
   }
 
   /**
-   * Allows reloads to remove limits that the rules use. Never blocks; a second call does nothing.
+   * Allows reloads to remove or change limits that the rules use. Never blocks; a second call does
+   * nothing.
    */
   @Override
   public void close() {
     limiter.limits().release(required.getAndSet(List.of()));
+    limiter.limits().removeCheck(check);
   }
 
   /** Makes a {@link RequestLimiter}. Not thread-safe. */

@@ -133,8 +133,9 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
 
   /**
    * Checks the rules against the limits, and makes the request limiter. Until the request limiter
-   * is closed, a reload fails if a limit of a rule has no default, unless the limiter {@linkplain
-   * Limiter.Builder#missingDefault allows} missing defaults.
+   * is closed, a reload fails if a rule does not fit the new limits, or a limit of a rule has no
+   * default, unless the limiter {@linkplain Limiter.Builder#missingDefault allows} missing
+   * defaults.
    *
    * @param mayBlock whether the filter's threads are allowed to block, so that rules can have
    *     functions that return a quota and not a stage

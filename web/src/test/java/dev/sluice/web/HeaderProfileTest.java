@@ -5,8 +5,13 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.entry;
 
 import dev.sluice.Decision;
+import dev.sluice.Decision.DecidedBy;
+import dev.sluice.FailureRule;
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
+import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
+import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Test;
@@ -101,6 +106,29 @@ class HeaderProfileTest {
         .containsEntry("X-RateLimit-Resource", "Limit");
     assertThat(ProblemDetails.quotaExceeded(denied))
         .contains("\"violated-policies\":[\"Limit/1s\",\"Limit/900us\"]");
+  }
+
+  @Test
+  void ietf_limitWhoseTokensAreUnknown_isNoPolicy() {
+    Limiter limiter =
+        Limiter.builder(
+                Bucket.twentyAMinute().limiter.limits(),
+                charges -> {
+                  throw new StoreException("away");
+                })
+            .onFailure("per-ip", FailureRule.local(20))
+            .onFailure("daily", FailureRule.allow())
+            .build();
+    List<Transaction> both =
+        List.of(limiter.transaction("per-ip", "a"), limiter.transaction("daily", "a"));
+    assertThat(limiter.spend(both).allowed()).isTrue();
+    Decision denied = limiter.spend(both);
+
+    assertThat(denied.decidedBy()).isEqualTo(DecidedBy.LOCAL);
+    assertThat(HeaderProfile.IETF.headers(denied))
+        .containsEntry("RateLimit-Policy", "\"per-ip\";q=1;w=60")
+        .hasEntrySatisfying(
+            "RateLimit", field -> assertThat(field).matches("\"per-ip\";r=0;t=\\d+"));
   }
 
   @Test

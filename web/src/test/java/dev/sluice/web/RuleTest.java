@@ -6,10 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
+import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import org.jspecify.annotations.Nullable;
@@ -139,6 +144,33 @@ class RuleTest {
     filter.close();
     limiter.limits().replace(bad);
     assertThat(limiter.limits().get()).isSameAs(bad);
+  }
+
+  @Test
+  void limitsThatARuleDoesNotFit_doNotReplaceThoseThatHold() {
+    Limiter limiter = Limiters.limiter();
+    Limits good = limiter.limits().get();
+    Rule costly = Rule.on("/page").limit("PerKey", VaryBy.constant("all")).cost(2).build();
+    RequestLimiter filter = RequestLimiter.builder(limiter).rule(costly).build();
+    Limits small =
+        Limits.builder(good.catalogue())
+            .limit("PerKey", Quota.per(1, Duration.ofMinutes(1)))
+            .build();
+    Limits otherId =
+        Limits.builder(
+                Catalogue.of(LimitName.builder(1003, "PerKey").id(IdFormat.ipAddress()).build()))
+            .limit("PerKey", Quota.per(2, Duration.ofMinutes(1)))
+            .build();
+    assertThatThrownBy(() -> limiter.limits().replace(small))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining("rule /page: found the cost 2 for PerKey, whose burst is 1");
+    assertThatThrownBy(() -> limiter.limits().derived().replace(otherId))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageStartingWith("rule /page: ");
+    assertThat(limiter.limits().get()).isSameAs(good);
+    filter.close();
+    limiter.limits().replace(small);
+    assertThat(limiter.limits().get()).isSameAs(small);
   }
 
   private static Rule.Builder page() {

@@ -14,11 +14,13 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -36,7 +38,7 @@ import org.jspecify.annotations.Nullable;
  *
  * A valid load without any default is rejected if the current limits have some: a generator whose
  * source failed writes an empty list, and without limits every request is admitted. A load that
- * lacks a required limit (Requirement) is rejected as well.
+ * lacks a required limit (Requirement), or that rules in code do not fit, is rejected as well.
  *
  * A rollback ends only when changed files are applied. The rollback continues if files become
  * unreadable or get mistakes, and then have the same content as at the rollback.
@@ -134,6 +136,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (closed) {
       return false;
     }
+    // Otherwise the next polls could apply older content again, if the file's time is unchanged.
+    Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
+        .flatMap(watched -> watched)
+        .filter(Objects::nonNull)
+        .forEach(file -> Objects.requireNonNull(file).forget());
     Snapshot snapshot = files.read();
     if (rollback != null && rollback.isOver(snapshot)) {
       keep(rollback, snapshot);
@@ -315,7 +322,10 @@ public final class LimitFilesWatcher implements AutoCloseable {
     return Verdict.APPLIED;
   }
 
-  /** Returns why valid limits are rejected: a required default or every default is missing. */
+  /**
+   * Returns why valid limits are rejected: a required default or every default is missing, or a
+   * check of the target finds a mistake.
+   */
   private List<Problem> losses(Limits limits, Snapshot snapshot) {
     List<Problem> reasons = new ArrayList<>();
     long had = defaults(target.get());
@@ -326,6 +336,11 @@ public final class LimitFilesWatcher implements AutoCloseable {
         .filter(one -> one.onMissing() == MissingDefault.REFUSE)
         .map(one -> Loading.missing(one, limits, snapshot, Severity.MISTAKE))
         .forEach(reasons::add);
+    if (reasons.isEmpty()) {
+      target.faults(limits).stream()
+          .map(fault -> new Problem(snapshot.firstFile(), 1, 1, Severity.MISTAKE, fault))
+          .forEach(reasons::add);
+    }
     return List.copyOf(reasons);
   }
 

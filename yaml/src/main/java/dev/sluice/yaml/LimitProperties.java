@@ -9,6 +9,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -20,6 +21,9 @@ public final class LimitProperties {
 
   private static final String LIMITS = "limits";
   private static final String OVERRIDES = "overrides";
+
+  /** The name of a property with the id of an override. */
+  private static final Pattern ID = Pattern.compile(".*\\.ids\\[[0-9]+](\\.id)?");
 
   private final String prefix;
   private final List<String> places = new ArrayList<>();
@@ -99,6 +103,7 @@ public final class LimitProperties {
     return places.get(problem.line() - 1) + ": " + problem.message();
   }
 
+  /** Converts a value; refuses an id that YAML can have changed to a number or a boolean. */
   private Node node(Object value, String place) {
     places.add(place);
     int line = places.size();
@@ -110,7 +115,15 @@ public final class LimitProperties {
     if (value instanceof List<?> list) {
       return sequence(line, list, place);
     }
-    return new Node.Scalar(line, 1, String.valueOf(value), true);
+    Node.Scalar scalar = new Node.Scalar(line, 1, String.valueOf(value), true);
+    if ((value instanceof Number || value instanceof Boolean) && ID.matcher(place).matches()) {
+      problems.mistake(
+          scalar,
+          "found %s, expected a text; put the id in quotes: YAML reads an unquoted 0123 as 83, and on as true"
+              .formatted(value));
+      return new Node.Broken(line, 1);
+    }
+    return scalar;
   }
 
   /** Whether a map is a list: in properties, each item of a list has its index as key. */

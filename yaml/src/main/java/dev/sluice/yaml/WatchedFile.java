@@ -52,6 +52,11 @@ final class WatchedFile {
     return seen.content;
   }
 
+  /** Makes the next look read the file again, even if the file seems to be unchanged. */
+  void forget() {
+    stamp = null;
+  }
+
   /**
    * Reads the file without changing a field of this object, since a call that timed out can still
    * return later.

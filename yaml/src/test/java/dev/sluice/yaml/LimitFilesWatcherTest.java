@@ -5,7 +5,9 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import static org.awaitility.Awaitility.await;
 
+import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
@@ -25,6 +27,7 @@ import java.util.List;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.Function;
 import java.util.function.Supplier;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -590,6 +593,36 @@ class LimitFilesWatcherTest {
         .containsExactly(
             "failed 2026-11-20T12:00:00Z [%s:1:1: LoginsPerIPAddress has no default, but a door requires one; write burst, count and period, or \"LoginsPerIPAddress: {unlimited: true}\"]"
                 .formatted(defaults));
+  }
+
+  @Test
+  void reload_ofFilesThatACheckRefuses_keepsTheLimits_andTellsWhy() {
+    LimitName name = current.get().configured().get(0);
+    Function<Limits, List<String>> check =
+        limits -> Quota.leastBurst(limits.defaultsFor(name)) < 7 ? List.of() : List.of("too large");
+    current.addCheck(check);
+    TestFiles.write(defaults, defaults(9));
+    assertThat(watcher.reloadNow()).isFalse();
+    assertThatThrownBy(watcher::read).isInstanceOf(LimitFilesException.class);
+    assertThat(defaultBurst()).isEqualTo(1);
+    assertThat(events.take())
+        .containsExactly("failed 2026-11-20T12:00:00Z [%s:1:1: too large]".formatted(defaults));
+    current.removeCheck(check);
+    assertThat(watcher.reloadNow()).isTrue();
+    assertThat(defaultBurst()).isEqualTo(9);
+  }
+
+  /** As on a file system whose clock is behind: the second change has the time of the first. */
+  @Test
+  void reloadNow_ofAChangeThatPollsMiss_isNotUndoneByAPoll() throws IOException {
+    FileTime early = FileTime.from(NOW.minusSeconds(60));
+    Files.setLastModifiedTime(defaults, early);
+    poll(3);
+    Files.writeString(defaults, defaults(2));
+    Files.setLastModifiedTime(defaults, early);
+    assertThat(watcher.reloadNow()).isTrue();
+    poll(5);
+    assertThat(defaultBurst()).isEqualTo(2);
   }
 
   @Test

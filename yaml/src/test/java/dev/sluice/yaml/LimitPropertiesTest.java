@@ -94,6 +94,30 @@ class LimitPropertiesTest {
   }
 
   @Test
+  void idThatYamlHasChanged_isRefused() {
+    List<Object> ids = List.of("0123", 83, true, Map.of("id", 1000.0, "comment", 7));
+    assertThatThrownBy(
+            () ->
+                load(
+                    null,
+                    Map.of("ApiCallsPerKey", quota(5, 5, "1m")),
+                    List.of(
+                        Map.of(
+                            "ApiCallsPerKey",
+                            Map.of("burst", 9, "count", 9, "period", "1m", "ids", ids)))))
+        .isInstanceOfSatisfying(
+            LimitPropertiesException.class,
+            e ->
+                assertThat(e.problems())
+                    .allMatch(one -> one.contains("put the id in quotes"))
+                    .extracting(one -> one.substring(0, one.indexOf(", expected")))
+                    .containsExactlyInAnyOrder(
+                        "sluice.overrides[0].ApiCallsPerKey.ids[1]: found 83",
+                        "sluice.overrides[0].ApiCallsPerKey.ids[2]: found true",
+                        "sluice.overrides[0].ApiCallsPerKey.ids[3].id: found 1000.0"));
+  }
+
+  @Test
   void doubt_isAWarning() {
     Limits limits = load(null, Map.of("ApiCallsPerKey", quota(1, 600_000_000, "1s")), null);
 

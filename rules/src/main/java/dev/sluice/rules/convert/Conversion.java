@@ -6,6 +6,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.LimitName;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
@@ -92,10 +93,6 @@ public record Conversion(
         List.of(
             "names", "limits", "overrides", "rules", "rulesOnly", "ignoreCase", "methodOverride");
 
-    /** The names of the server's own limits, which are not allowed as names of limits. */
-    private static final List<String> DOORS =
-        List.of("cl.throttle", "rls.override", "reservation.cancel");
-
     private static final int LONGEST_NAME = 90;
 
     private final String head;
@@ -112,7 +109,7 @@ public record Conversion(
 
     ConvertedFiles(Domains converted) {
       taken.addAll(SECTIONS);
-      taken.addAll(DOORS);
+      taken.addAll(LimitName.reserved());
       for (Catalogue known : List.of(Catalogue.samples(), AcmeLimits.bundled().catalogue())) {
         known.names().forEach(one -> taken.add(one.name()));
       }

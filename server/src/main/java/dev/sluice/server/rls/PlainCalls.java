@@ -23,15 +23,19 @@ import dev.sluice.envoy.RateLimitServiceGrpc;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.net.WholeResponse;
 import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
 import io.grpc.Status;
+import java.io.ByteArrayInputStream;
 import java.io.IOException;
+import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.zip.GZIPInputStream;
 
 /**
  * Serves {@code ShouldRateLimit} calls in the form that almost all proxies send: over HTTP/2, with
@@ -89,9 +93,27 @@ final class PlainCalls extends SimpleDecoratingHttpService {
     if (body.length == 0 && request.method() == HttpMethod.POST) {
       return HttpResponse.of(GrpcRequests.trailers(NO_MESSAGE));
     }
-    return isPlain(context, request.headers()) && isOneMessage(body)
-        ? answer(context, body)
+    if (isPlain(context, request.headers()) && isOneMessage(body)) {
+      return answer(context, body);
+    }
+    return context.path().equals(PATH) && isTooLargeUnpacked(request.headers(), body)
+        ? answered(requests.tooLarge(), System.nanoTime()).toHttpResponse()
         : unwrap().serve(context, unread(request, body));
+  }
+
+  /**
+   * Whether a gzip message exceeds the bound after decompression; Armeria would return an error.
+   */
+  private static boolean isTooLargeUnpacked(RequestHeaders headers, byte[] body) {
+    if (!headers.get(ENCODING, IDENTITY).equals("gzip") || body.length <= PREFIX || body[0] != 1) {
+      return false;
+    }
+    try (InputStream message =
+        new GZIPInputStream(new ByteArrayInputStream(body, PREFIX, body.length - PREFIX))) {
+      return message.skip(SluiceServer.MAX_BODY + 1) > SluiceServer.MAX_BODY;
+    } catch (IOException e) {
+      return false; // Armeria reports that the message cannot be decompressed
+    }
   }
 
   /** Returns a request whose body Armeria can read, since this class has read the original body. */

@@ -623,17 +623,27 @@ final class GrpcProtocolTest {
     assertServes();
   }
 
-  /** A few bytes that unpack to more than a message may have. */
-  @Test
-  void compressedLargeMessage_isRefused() throws Exception {
+  /** A few bytes that unpack to more than a message may have; an error would open all limits. */
+  @ParameterizedTest
+  @CsvSource({"h2c, 8000000", "h1c, 8000000", "h2c, 131072", "h2c, 131000"})
+  void compressedLargeMessage_isOverItsLimit(String protocol, int length) throws Exception {
     ByteArrayOutputStream packed = new ByteArrayOutputStream();
     try (GZIPOutputStream gzip = new GZIPOutputStream(packed)) {
-      gzip.write(request().setDomain("a".repeat(8 << 20)).build().toByteArray());
+      gzip.write(
+          request(descriptor("PerUser", "ann"))
+              .setDomain("a".repeat(length))
+              .build()
+              .toByteArray());
     }
     byte[] frame = framed(packed.toByteArray());
     frame[0] = 1;
-    assertThat(status(post(METHOD, frame, "grpc-encoding", "gzip")))
-        .isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    AggregatedHttpResponse response = post(protocol, METHOD, frame, "grpc-encoding", "gzip");
+    assertThat(status(response)).isEqualTo(Status.Code.OK);
+    byte[] content = response.content().array();
+    assertThat(
+            RateLimitResponse.parseFrom(Arrays.copyOfRange(content, 5, content.length))
+                .getOverallCode())
+        .isEqualTo(length > 131_000 ? Code.OVER_LIMIT : Code.OK);
     assertServes();
   }
 
