@@ -225,12 +225,7 @@ public final class Access implements AutoCloseable {
 
   /** Whether each request must be checked even without a tokens file. */
   boolean looksAtStrangers() {
-    return countsStrangers() || !adminsAnywhere;
-  }
-
-  /** Whether requests without a known token are limited per client address. */
-  boolean countsStrangers() {
-    return perAddress != null;
+    return perAddress != null || !adminsAnywhere;
   }
 
   boolean isKnown(byte @Nullable [] tokenHash, List<String> certificateNames) {

@@ -114,28 +114,32 @@ public record AccessPart(Access access) implements Part {
           throw access.failed(
               door(request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
         }
-        String token = token(shown);
-        List<String> names = token == null ? CertificateNames.of(Tls.session(context)) : List.of();
-        Caller caller =
-            access.caller(
-                door(request),
-                context.remoteAddress(),
-                token == null ? null : Tokens.hash(token),
-                names,
-                Endpoint.acts(context));
+        Caller caller = counted(context, request, shown);
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
         context.setAttr(CALLER, caller);
-      } else if (access.countsStrangers() && !isHealth(context) && !isKnown(context, request)) {
-        access.admitStranger(context.remoteAddress());
+      } else if (!isHealth(context)) {
+        List<String> shown = shown(context, request);
+        if (shown.size() < 2 && isKnown(context, shown)) {
+          var unused = counted(context, request, shown);
+        } else {
+          access.admitStranger(context.remoteAddress());
+        }
       }
       return next.serve(context, request);
     }
 
-    private boolean isKnown(ServiceRequestContext context, HttpRequest request) {
-      List<String> shown = shown(context, request);
-      if (shown.size() > 1) {
-        return false;
-      }
+    /** Identifies the caller of a request, and counts the request. */
+    private Caller counted(ServiceRequestContext context, HttpRequest request, List<String> shown) {
+      String token = token(shown);
+      return access.caller(
+          door(request),
+          context.remoteAddress(),
+          token == null ? null : Tokens.hash(token),
+          token == null ? CertificateNames.of(Tls.session(context)) : List.of(),
+          Endpoint.acts(context));
+    }
+
+    private boolean isKnown(ServiceRequestContext context, List<String> shown) {
       String token = token(shown);
       return token == null
           ? access.isKnown(null, CertificateNames.of(Tls.session(context)))

@@ -126,7 +126,7 @@ public final class Endpoint extends SimpleDecoratingHttpService {
   }
 
   /** Returns the operations that the audit log records for a request's method and path. */
-  static List<Noted> acts(ServiceRequestContext context) {
+  public static List<Noted> acts(ServiceRequestContext context) {
     Endpoint endpoint = context.config().service().as(Endpoint.class);
     if (endpoint == null) {
       return List.of();

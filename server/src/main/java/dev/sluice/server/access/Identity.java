@@ -98,9 +98,12 @@ public final class Identity {
     tokenHash = null;
   }
 
-  /** Identifies the caller of the next request, and counts this request. */
+  /**
+   * Identifies the caller of the next request, and counts this request. If the request needs no
+   * permission, only a known caller's request is counted.
+   */
   public Caller caller(Permission need, List<Noted> acts) {
-    return need == Permission.NOTHING
+    return need == Permission.NOTHING && !isKnown()
         ? access.stranger("resp", peer)
         : access.caller("resp", peer, tokenHash, certificateNames(), acts);
   }

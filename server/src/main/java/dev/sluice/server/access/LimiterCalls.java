@@ -2,6 +2,7 @@
 package dev.sluice.server.access;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import com.linecorp.armeria.common.util.Exceptions;
 import dev.sluice.AsyncLimiter;
 import dev.sluice.Decision;
 import dev.sluice.Limiter;
@@ -11,12 +12,14 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.DeniedRequest;
+import dev.sluice.store.StoreException;
 import dev.sluice.wire.WireException;
 import dev.sluice.wire.WireRequest;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Optional;
 import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Supplier;
 
@@ -68,7 +71,7 @@ public final class LimiterCalls {
     List<Transaction> transactions = lookedUp(act, wire, caller);
     CompletionStage<Optional<Decision>> done =
         switch (act) {
-          case CHECK -> async.check(transactions).thenApply(Optional::of);
+          case CHECK -> unread(async.check(transactions)).thenApply(Optional::of);
           case SPEND ->
               (wire.isUpTo()
                       ? async.spendUpTo(transactions.get(0), wire.most())
@@ -80,6 +83,32 @@ public final class LimiterCalls {
     CompletionStage<Optional<Decision>> noted =
         audit.following(done, caller, door, act, transactions);
     return act == Act.RESET ? noted.thenCompose(nothing -> penalized(transactions)) : noted;
+  }
+
+  /** Returns the stage of a check, whose failure reports that the check charged nothing. */
+  private static <T> CompletionStage<T> unread(CompletionStage<T> check) {
+    return check.exceptionally(
+        failure -> {
+          Throwable cause = Exceptions.peel(failure);
+          throw cause instanceof StoreException store
+              ? new FailedCheckException(store)
+              : new CompletionException(cause);
+        });
+  }
+
+  /** Thrown if the store could not decide on a check, which charges nothing. */
+  private static final class FailedCheckException extends StoreException {
+
+    private static final long serialVersionUID = 1;
+
+    FailedCheckException(StoreException cause) {
+      super(String.valueOf(cause.getMessage()), cause);
+    }
+
+    @Override
+    public boolean chargedNothing() {
+      return true;
+    }
   }
 
   @CanIgnoreReturnValue

@@ -150,10 +150,16 @@ abstract class AdminResource<T> implements HttpService {
     }
     Fault unreadable = method == HttpMethod.PUT ? Bodies.unreadable(request, MediaType.JSON) : null;
     byte[] body = Requests.body(context);
-    CompletableFuture<AggregatedHttpResponse> answer =
-        CompletableFuture.supplyAsync(
-            () -> answer(context, method, unreadable, body),
-            reads ? context.blockingTaskExecutor() : context.makeContextAware(changes));
+    CompletableFuture<AggregatedHttpResponse> answer;
+    try {
+      answer =
+          CompletableFuture.supplyAsync(
+              () -> answer(context, method, unreadable, body),
+              reads ? context.blockingTaskExecutor() : context.makeContextAware(changes));
+    } catch (RefusedException e) { // too many changes wait
+      audit.refused(AccessPart.caller(context).about(Endpoint.acts(context)), "http", e.detail());
+      throw e;
+    }
     return HttpResponse.of(
         answer
             .exceptionally(HttpFailures::answer)

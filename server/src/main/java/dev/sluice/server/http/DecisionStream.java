@@ -351,19 +351,19 @@ final class DecisionStream {
   /** Decides a line. Never throws: a failure becomes the answer of the line. */
   private void decide(Line line, int offset, int length) {
     try {
-      WireRequest wire = READER.read(lines, offset, length);
-      Act act = wire.act();
       if (counted) {
         caller.countRequest();
       }
       counted = true; // the first line is counted as the request
+      WireRequest wire = READER.read(lines, offset, length);
+      Act act = wire.act();
       Stages.onEnd(
           acts.send(act, wire, caller),
           (decision, failure) ->
               line.answered(
                   failure == null
                       ? line(act, wire, decision)
-                      : Answers.line(HttpFailures.fault(failure, act == Act.CHECK), line.number)));
+                      : Answers.line(HttpFailures.fault(failure), line.number)));
     } catch (RuntimeException e) {
       line.answered(Answers.line(HttpFailures.fault(e), line.number));
     }

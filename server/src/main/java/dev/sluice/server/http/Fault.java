@@ -50,7 +50,7 @@ record Fault(
     UNKNOWN_LIMIT(HttpStatus.NOT_FOUND, "Unknown limit"),
     NOT_FOUND(HttpStatus.NOT_FOUND, "Unknown path"),
     NOT_THERE(HttpStatus.NOT_FOUND, "Nothing is set"),
-    NOT_KEPT(HttpStatus.SERVICE_UNAVAILABLE, "The change could not be saved"),
+    NOT_KEPT(HttpStatus.SERVICE_UNAVAILABLE, "The change was not saved"),
     WRONG_METHOD(HttpStatus.METHOD_NOT_ALLOWED, "Wrong method"),
     WRONG_MEDIA_TYPE(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Wrong media type"),
     WRONG_ENCODING(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Compressed body"),
@@ -116,6 +116,13 @@ record Fault(
         .fault(
             "the change could not be saved, so it is not in force; the server's log has the cause,"
                 + " under the incident")
+        .withIncident(incident);
+  }
+
+  /** Returns the problem details for a change that did not end before the request timed out. */
+  static Fault notInTime(String incident) {
+    return Type.NOT_KEPT
+        .fault("the change did not end in time, and can still be made; check before you repeat it")
         .withIncident(incident);
   }
 

@@ -197,10 +197,6 @@ record ForwardAuthQuery(
       if (!limits.isEmpty() && by != null) {
         throw new WireException("by", "found both by and limit, expected only one of them");
       }
-      if (by == By.RULES && cost != null) {
-        throw new WireException(
-            "cost", "cost and by=rules contradict each other; write the cost into the rule");
-      }
       return new ForwardAuthQuery(List.copyOf(limits), by, cost, deny403, dry, headers);
     }
   }

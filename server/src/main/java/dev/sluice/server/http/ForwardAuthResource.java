@@ -181,6 +181,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (!rules && !asked.isPathBehind()) {
       return ofHeader(asked, query, limits, caller);
     }
+    if (query.cost() != null) {
+      throw new WireException(
+          "cost", "cost and by=rules contradict each other; write the cost into the rule");
+    }
     if (!book.hasRequestRules()) {
       throw new WireException(
           "limit", "the query names no limit, and the rule book has no rules for requests");
@@ -347,7 +351,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     Throwable cause = Exceptions.peel(failure);
     return cause instanceof UnusableRequestException unusable
         ? refused(Refusal.unusable(unusable), query)
-        : inTheFormOf(query, HttpFailures.answer(cause));
+        : inTheFormOf(query, Answers.fault(HttpFailures.fault(cause, query.dry())));
   }
 
   /** Converts an earlier handler's refusal to the form that the query asks for. */

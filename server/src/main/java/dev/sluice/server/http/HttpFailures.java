@@ -72,6 +72,7 @@ final class HttpFailures implements ServerErrorHandler {
   private static boolean onlyReads(ServiceRequestContext context) {
     HttpMethod method = context.method();
     return context.path().equals(HttpPart.CHECK)
+        || context.path().equals(HttpPart.EXPLAIN)
         || ((method == HttpMethod.GET || method == HttpMethod.HEAD)
             && context.config().service().as(AskedByProxies.class) == null);
   }
@@ -149,14 +150,19 @@ final class HttpFailures implements ServerErrorHandler {
     return ForwardAuthResource.inTheFormAskedFor(context, answer(context, cause)).toHttpResponse();
   }
 
-  /** Returns the problem details for a time-out: of the request's arrival, or of the store. */
+  /**
+   * Returns the problem details for a time-out: of the request's arrival, a change or the store.
+   */
   private static Fault timedOut(ServiceRequestContext context) {
     CompletableFuture<Void> arrival = context.request().whenComplete();
     boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
-    if (!isHere && context.method() == HttpMethod.POST) {
+    boolean changes = context.path().startsWith(HttpPart.ADMIN_PATHS) && !onlyReads(context);
+    if (!isHere && (changes || context.method() == HttpMethod.POST)) {
       return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
     }
-    return fault(storeIsLate(), onlyReads(context));
+    return changes
+        ? Fault.notInTime(FailureLog.notKept("the request timed out before the change ended"))
+        : fault(storeIsLate(), onlyReads(context));
   }
 
   /** Returns the exception for a store that did not answer before the request timed out. */

@@ -72,6 +72,12 @@ public record HttpPart(
   /** The path of checks; a check charges nothing. */
   static final String CHECK = "/v1/check";
 
+  /** The path of explanations, which charge nothing. */
+  static final String EXPLAIN = "/v1/explain";
+
+  /** The start of all paths of changes by administrators. */
+  static final String ADMIN_PATHS = "/v1/admin/";
+
   private static final int MAX_WAITING_RELOADS = 100;
 
   @Override
@@ -170,8 +176,7 @@ public record HttpPart(
 
     @Override
     public void addTo(ServerBuilder server) {
-      new Endpoint("/v1/explain", READ, new ExplainResource(limiter, runtime, denials))
-          .addTo(server);
+      new Endpoint(EXPLAIN, READ, new ExplainResource(limiter, runtime, denials)).addTo(server);
     }
   }
 

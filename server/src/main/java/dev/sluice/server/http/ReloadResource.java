@@ -23,6 +23,7 @@ import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
 import dev.sluice.server.base.Generations.Watched;
+import dev.sluice.server.base.RefusedException;
 import dev.sluice.server.http.LimitResource.GenerationJson;
 import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.http.MethodService.Resource;
@@ -111,15 +112,20 @@ class ReloadResource extends Resource {
       throw e;
     }
     String value = context.queryParams().get(parameter);
-    return CompletableFuture.supplyAsync(
-        () -> {
-          if (context.isCancelled()) {
-            refused(caller, Fault.TOO_LATE);
-            return Answers.fault(Fault.notReady(Fault.TOO_LATE));
-          }
-          return act(value, caller);
-        },
-        context.makeContextAware(reloads));
+    try {
+      return CompletableFuture.supplyAsync(
+          () -> {
+            if (context.isCancelled()) {
+              refused(caller, Fault.TOO_LATE);
+              return Answers.fault(Fault.notReady(Fault.TOO_LATE));
+            }
+            return act(value, caller);
+          },
+          context.makeContextAware(reloads));
+    } catch (RefusedException e) { // too many reloads wait
+      refused(caller, e.detail());
+      throw e;
+    }
   }
 
   /** Reloads or rolls back the files. Runs on a thread that may block. */

@@ -189,7 +189,7 @@ final class Command {
     if (request.count() < least || request.count() > most) {
       String wrong = wrongArguments();
       session.noteRefused(wrong);
-      session.replies().error("ERR", wrong);
+      session.error("ERR", wrong);
     } else {
       body.call(request, session);
     }

@@ -20,6 +20,9 @@ import org.jspecify.annotations.Nullable;
 /** Commands with which clients connect and identify themselves. Thread-safe. */
 final class ConnectionCommands {
 
+  /** The command that ends the connection, even if the client sends too many requests. */
+  static final String QUIT = "QUIT";
+
   /** From this Redis version, clients conclude that RESP3 and CLIENT SETINFO are supported. */
   private static final String REDIS_VERSION = "7.2.0";
 
@@ -59,7 +62,7 @@ final class ConnectionCommands {
         Command.of("READONLY", A_NAME, "Is refused: no cluster", this::cluster),
         Command.of("READWRITE", A_NAME, "Is refused: no cluster", this::cluster),
         Command.of("RESET", NOTHING, "Resets the connection", ConnectionCommands::reset),
-        Command.of("QUIT", NOTHING, "Ends the connection", ConnectionCommands::quit));
+        Command.of(QUIT, NOTHING, "Ends the connection", ConnectionCommands::quit));
   }
 
   /** Sets the table of commands; must be called before the first connection. */
@@ -85,7 +88,7 @@ final class ConnectionCommands {
     int at = 1;
     if (request.count() > 1) {
       if (!request.is(1, "2") && !request.is(1, "3")) {
-        session.replies().error("NOPROTO", "unsupported protocol version");
+        session.error("NOPROTO", "unsupported protocol version");
         return;
       }
       resp3 = request.is(1, "3");
@@ -107,21 +110,16 @@ final class ConnectionCommands {
         }
         at += 2;
       } else {
-        session
-            .replies()
-            .error("ERR", "Syntax error in HELLO option '%s'".formatted(shown(request, at)));
+        session.error("ERR", "Syntax error in HELLO option '%s'".formatted(shown(request, at)));
         return;
       }
     }
     if (!session.identity().isKnown()) {
-      session.identity().admitStranger();
-      session
-          .replies()
-          .error(
-              "NOAUTH",
-              "HELLO must be called with the client already authenticated, otherwise the HELLO"
-                  + " <proto> AUTH <user> <pass> option can be used to authenticate the client and"
-                  + " select the RESP protocol version at the same time");
+      session.error(
+          "NOAUTH",
+          "HELLO must be called with the client already authenticated, otherwise the HELLO"
+              + " <proto> AUTH <user> <pass> option can be used to authenticate the client and"
+              + " select the RESP protocol version at the same time");
       return;
     }
     session.clientName(name);
@@ -230,12 +228,10 @@ final class ConnectionCommands {
   }
 
   private static void refuseName(Session session) {
-    session
-        .replies()
-        .error(
-            "ERR",
-            "Client names cannot contain spaces, newlines or special characters, and have at most"
-                + " %s characters".formatted(MAX_NAME));
+    session.error(
+        "ERR",
+        "Client names cannot contain spaces, newlines or special characters, and have at most"
+            + " %s characters".formatted(MAX_NAME));
   }
 
   private static String line(Session session) {
@@ -401,9 +397,7 @@ final class ConnectionCommands {
   }
 
   private static void reset(Request request, Session session) {
-    if (!session.identity().isKnown()) {
-      session.identity().admitStranger();
-    }
+    session.countUnknown();
     session.clientName("");
     session.identity().forget();
     session.replies().resp3(false);
@@ -411,6 +405,7 @@ final class ConnectionCommands {
   }
 
   private static void quit(Request request, Session session) {
+    session.countUnknown();
     session.replies().now(ReplyWriter::ok);
     session.end();
   }

@@ -5,6 +5,9 @@ import static dev.sluice.server.access.Permission.DECIDE;
 
 import dev.sluice.Reservation.Costs;
 import dev.sluice.Reservation.Settlement;
+import dev.sluice.Transaction;
+import dev.sluice.gcra.Quota;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.Reservations.Held;
@@ -24,6 +27,7 @@ record ReservationCommands(LimitCommands limits, Reservations reservations) {
 
   private static final int EXPIRES = 4;
   private static final int SETTLED_FIELDS = 7;
+  private static final int MOST_COSTS = 100;
   private static final String ALLOW_ZERO = "ALLOWZERO";
 
   List<Command> all() {
@@ -82,6 +86,12 @@ record ReservationCommands(LimitCommands limits, Reservations reservations) {
             "found %s after the costs, expected %s or a limit and its cost"
                 .formatted(UnknownCommand.shown(request, request.count() - 1), ALLOW_ZERO));
       }
+      if (request.count() > MOST_COSTS * 2 + 3) {
+        throw new WireException(
+            "costs",
+            "found more than %s costs, expected at most %s, as many as a reservation has"
+                .formatted(MOST_COSTS, MOST_COSTS));
+      }
       Costs costs = Costs.of(Map.of());
       for (int i = 2; i + 1 < request.count(); i += 2) {
         costs =
@@ -111,11 +121,17 @@ record ReservationCommands(LimitCommands limits, Reservations reservations) {
     writer.text("limits");
     writer.array(settlement.parts().size());
     for (Settlement.Part part : settlement.parts()) {
-      writer.map(SETTLED_FIELDS);
+      Transaction transaction = part.transaction();
+      Quota quota = transaction.quotas().size() > 1 ? transaction.quota() : null;
+      writer.map(quota == null ? SETTLED_FIELDS : SETTLED_FIELDS + 1);
       writer.text("limit");
-      writer.text(part.transaction().name().name());
+      writer.text(transaction.name().name());
       writer.text("id");
-      writer.text(part.transaction().id());
+      writer.text(transaction.id());
+      if (quota != null) {
+        writer.text("period");
+        writer.text(GoDuration.format(quota.period()));
+      }
       writer.text("charged");
       writer.number(part.charged());
       writer.text("givenBack");

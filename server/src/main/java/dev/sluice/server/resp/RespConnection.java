@@ -46,6 +46,14 @@ final class RespConnection extends Client {
   private static final long LINGER_MILLIS = 500;
   private static final long NEVER = Long.MIN_VALUE;
 
+  /** Stands for every unknown command, which counts as a request like any other. */
+  private static final Command UNKNOWN =
+      Command.of(
+          "UNKNOWN [argument...]",
+          Permission.NOTHING,
+          "Replies with an error",
+          (request, session) -> session.error("ERR", UnknownCommand.error(request)));
+
   private final CommandTable commands;
   private final long idleNanos;
   private final RequestReader reader = new RequestReader();
@@ -144,12 +152,10 @@ final class RespConnection extends Client {
 
   private void call(Request request) {
     Command command = find(request);
-    if (command != null) {
-      admitted(command, request);
-    } else if (isHttp(request)) {
+    if (command == null && isHttp(request)) {
       breaksProtocol("found an HTTP request, expected the Redis protocol");
     } else {
-      replies.error("ERR", UnknownCommand.error(request));
+      admitted(command == null ? UNKNOWN : command, request);
     }
   }
 
@@ -168,6 +174,9 @@ final class RespConnection extends Client {
       count(command);
       command.call(request, session);
     } catch (RefusedException e) {
+      if (request.is(0, ConnectionCommands.QUIT)) {
+        session.end();
+      }
       String code = AccessRefusals.code(e);
       String text = AccessRefusals.text(e, session.caller(), command);
       replies.error(code, text);
@@ -424,6 +433,22 @@ final class RespConnection extends Client {
         caller = identity.caller(need, acts);
       }
       identity.require(caller, need);
+    }
+
+    /**
+     * Counts a command of an unknown client that needs no permission. {@link #admit} cannot count
+     * such a command, since the command can contain a valid token.
+     */
+    void countUnknown() {
+      if (!identity.isKnown()) {
+        identity.admitStranger();
+      }
+    }
+
+    /** Replies with an error, and counts the command if {@link #admit} has not counted it. */
+    void error(String code, String text) {
+      countUnknown();
+      replies.error(code, text);
     }
 
     /** Records in the audit log that the command's operations, if any, were refused. */

@@ -698,6 +698,14 @@ final class ForwardAuthTest {
   }
 
   @Test
+  void costInTheQuery_isRefused_whereRulesDecide() throws IOException {
+    startWithRules();
+    HttpResponse<String> cost = get("?cost=5", "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/");
+    assertThat(cost.statusCode()).as("the rule has its own cost").isEqualTo(400);
+    assertThat(cost.body()).contains("write the cost into the rule");
+  }
+
+  @Test
   void pathBehindOurs_isTheOriginalOne_andItsQueryTheClients() throws IOException {
     startWithRules();
     String[] envoy = {"X-Forwarded-For", "192.0.2.7"};
@@ -875,6 +883,8 @@ final class ForwardAuthTest {
     HttpResponse<String> failed = get(bucket);
     assertThat(failed.statusCode()).isEqualTo(503);
     assertThat(TestServer.json(failed).get("incident")).isNotNull();
+    assertThat(failed.body()).contains("whether anything was charged is unknown");
+    assertThat(get(bucket + "&dry=true").body()).contains("nothing was charged");
     stop();
     start(FailureRule.allow(), behindLoopback(), false);
     HttpResponse<String> open = get(bucket);

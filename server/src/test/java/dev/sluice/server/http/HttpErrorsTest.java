@@ -376,6 +376,9 @@ final class HttpErrorsTest {
           .isEqualTo("the store could not decide; nothing was charged"); // a read never charges
       assertThat(problem(down.post("/v1/check", LOGIN), 503).get("detail").asText())
           .isEqualTo("the store could not decide; nothing was charged");
+      String explain = "{\"limit\":\"ApiCallsPerKey\",\"id\":\"a\"}";
+      assertThat(problem(down.post("/v1/explain", explain), 503).get("detail").asText())
+          .isEqualTo("the store could not decide; nothing was charged");
       assertThat(problem(down.get("/readyz"), 503).get("detail").asText())
           .isEqualTo("the store does not answer"); // nobody asked for a charge
       assertThat(down.get("/healthz").statusCode()).isEqualTo(200);

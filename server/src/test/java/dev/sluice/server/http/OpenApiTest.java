@@ -8,6 +8,8 @@ import com.fasterxml.jackson.databind.node.ObjectNode;
 import dev.sluice.store.BucketStore;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Locale;
 import java.util.TreeSet;
 import java.util.regex.Matcher;
@@ -84,6 +86,29 @@ final class OpenApiTest {
                         .replace("{token}", "TOKEN")));
     described.remove("/"); // the index itself
     assertThat(listed).isEqualTo(described);
+  }
+
+  /** A bound on clients or a store that is away is a problem, also where a denial is none. */
+  @Test
+  void statusOfADenial_canAlsoHaveAProblem() {
+    for (JsonNode responses : document.json().get("paths").findValues("responses")) {
+      if (responses.has("429")) {
+        assertThat(contents(responses, 429)).contains("application/problem+json");
+      }
+    }
+    for (String path : new String[] {"/v1/check", "/v1/spend", "/v1/reservations"}) {
+      JsonNode responses = document.json().get("paths").get(path).at("/post/responses");
+      String[] both = {"application/json", "application/problem+json"};
+      assertThat(contents(responses, 429)).containsExactlyInAnyOrder(both);
+      assertThat(contents(responses, 503)).containsExactlyInAnyOrder(both);
+    }
+  }
+
+  private static List<String> contents(JsonNode responses, int status) {
+    List<String> types = new ArrayList<>();
+    JsonNode response = document.resolved(responses.get(Integer.toString(status)));
+    response.get("content").fieldNames().forEachRemaining(types::add);
+    return types;
   }
 
   @Test

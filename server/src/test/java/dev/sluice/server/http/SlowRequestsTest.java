@@ -196,6 +196,13 @@ final class SlowRequestsTest {
               assertThat(refused.statusCode()).isEqualTo(503);
               assertThat(refused.body()).contains("tag:sluice.dev,2026:overloaded", "try again");
             });
+    await()
+        .untilAsserted(
+            () ->
+                assertThat(Files.readAllLines(folder.resolve("audit.jsonl")))
+                    .hasSize(9)
+                    .allMatch(line -> line.contains("\"what\":\"set penalty\""))
+                    .allMatch(line -> line.contains("\"result\":\"refused\"")));
     assertThat(status("/readyz")).isEqualTo(200);
     assertThat(status("/metrics")).isEqualTo(200);
     assertThat(status(CHANGE)).as("nothing is set").isEqualTo(404);
@@ -212,7 +219,14 @@ final class SlowRequestsTest {
         Socket changing = silent.accept()) {
       changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
       changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
-      assertThat(changes).allSatisfy(one -> assertThat(one.join().statusCode()).isEqualTo(503));
+      assertThat(changes)
+          .allSatisfy(
+              one -> {
+                assertThat(one.join().statusCode()).isEqualTo(503);
+                assertThat(one.join().body())
+                    .contains("tag:sluice.dev,2026:not-kept", "can still be made", "incident")
+                    .doesNotContain("store");
+              });
       silent.close();
     }
 

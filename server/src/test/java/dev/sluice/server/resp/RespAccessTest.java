@@ -39,6 +39,7 @@ class RespAccessTest {
 
   private static final String DECIDE = Tokens.fresh();
   private static final String ADMIN = Tokens.fresh();
+  private static final String SLOW = Tokens.fresh();
   private static final String NOAUTH = "NOAUTH Authentication required.";
   private static final String WRONGPASS =
       "WRONGPASS invalid username-password pair or user is disabled.";
@@ -61,8 +62,12 @@ class RespAccessTest {
         tokens:
           - {name: shop, sha256: %s, roles: [decide], limits: ["ApiCalls*"]}
           - {name: ops, sha256: %s, roles: [decide, admin]}
+          - name: slow
+            sha256: %s
+            requests: {burst: 3, count: 1, period: 1h}
+            roles: [decide]
         """
-            .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN)));
+            .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN), Tokens.sha256(SLOW)));
     files = LimitFiles.builder().companion(tokens, Tokens.reader(true)).build();
     loaded = new CurrentLimits(files.load());
     audit = AuditLog.of(noted, new SimpleMeterRegistry());
@@ -245,6 +250,20 @@ class RespAccessTest {
       Files.writeString(tokens, rest);
       loaded.replace(files.load());
       await().untilAsserted(() -> assertThat(text(client.call("PING"))).contains("NOAUTH"));
+    }
+  }
+
+  @Test
+  void eachCommandAfterTheFirstAuth_countsForTheToken_andQuitStillEnds() {
+    try (RespClient client = new RespClient(server.address())) {
+      assertThat(client.call("AUTH", SLOW)).isEqualTo("OK");
+      assertThat(client.call("AUTH", SLOW)).isEqualTo("OK");
+      assertThat(text(client.call("HELLO", "3"))).contains("sluice");
+      assertThat(text(client.call("NOSUCH"))).contains("ERR unknown command");
+      for (String command : new String[] {"NOSUCH", "AUTH " + SLOW, "HELLO", "RESET", "QUIT"}) {
+        assertThat(text(client.call(command.split(" ")))).contains("THROTTLED slow sends more");
+      }
+      assertThat(client.isEnded()).isTrue();
     }
   }
 

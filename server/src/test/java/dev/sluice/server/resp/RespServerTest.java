@@ -257,6 +257,7 @@ final class RespServerTest {
               assertThat(decision.get("allowed")).isEqualTo(true);
               assertThat(decision.get("limited")).isEqualTo(false);
               assertThat(decision.get("remaining")).isNull();
+              assertThat(decision.get("resetInNanos")).isEqualTo(0L);
             });
     assertThat(client.call("CL.THROTTLE", "k", "0", "1", "60")).isEqualTo(numbers(0, 1, 0, -1, 60));
   }
@@ -331,6 +332,38 @@ final class RespServerTest {
       })
   void reservation_withAMistake_isRefused(String command, String error) {
     assertThat(client.call(command.split(" "))).isEqualTo(new Failure(error));
+  }
+
+  @Test
+  void settlement_withMoreThan100Costs_isRefused() {
+    StringBuilder command = new StringBuilder("SLUICE.SETTLE x");
+    for (int i = 0; i < 100; i++) {
+      command.append(" a").append(i).append(" 1");
+    }
+    assertThat(client.call((command + " ALLOWZERO").split(" ")).toString())
+        .contains("UNKNOWNTOKEN");
+    assertThat(client.call((command + " b 1").split(" ")))
+        .isEqualTo(
+            new Failure(
+                "ERR costs: found more than 100 costs, expected at most 100, as many as a reservation has"));
+  }
+
+  @Test
+  void settlement_ofSeveralQuotas_namesEachByItsPeriod() {
+    Limits own =
+        Limits.builder(Catalogue.of(LimitName.builder("Calls").build()))
+            .limit(
+                "Calls",
+                List.of(Quota.per(100, Duration.ofHours(1)), Quota.per(10, Duration.ofSeconds(1))))
+            .build();
+    try (TestRespServer other = new TestRespServer(own, BucketStore.inMemory(time));
+        RespClient one = other.connect()) {
+      assertThat(one.call("HELLO", "3")).isInstanceOf(Map.class);
+      Map<?, ?> held = (Map<?, ?>) one.call("SLUICE.RESERVE", "Calls", "a", "7");
+      Object settled = one.call("SLUICE.SETTLE", String.valueOf(held.get("token")), "Calls", "9");
+      assertThat(settled.toString())
+          .contains("id=a, period=1h0m0s, charged=9", "id=a, period=1s, charged=9");
+    }
   }
 
   @Test

@@ -17,6 +17,7 @@ import dev.sluice.server.stats.Denials;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import dev.sluice.store.StoreException;
 import dev.sluice.testkit.ManualTime;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -40,21 +41,22 @@ final class RespStoreAwayTest {
   private final ManualTime time = new ManualTime();
   private final Denials denials = Denials.to(null, true);
 
-  private static final class Away implements BucketStore {
+  /** A store that fails each charge. */
+  private record Away(StoreException failure) implements BucketStore {
     @Override
     public List<Reading> charge(List<Charge> charges) {
-      throw new UnchargedException("away");
+      throw failure;
     }
 
     @Override
     public CompletionStage<List<Reading>> chargeAsync(List<Charge> charges) {
-      return CompletableFuture.failedFuture(new UnchargedException("away"));
+      return CompletableFuture.failedFuture(failure);
     }
   }
 
   private BucketStore store(boolean full) {
     if (!full) {
-      return new Away();
+      return new Away(new UnchargedException("away"));
     }
     BucketStore store = BucketStore.inMemory(time, 1);
     assertThat(Limiter.of(limits(), store).spend("PerUser", "first", 1).allowed()).isTrue();
@@ -78,7 +80,10 @@ final class RespStoreAwayTest {
 
   /** The answers to commands that were sent at once. */
   private List<@Nullable Object> answers(String rule, boolean full, String command) {
-    BucketStore store = store(full);
+    return answers(rule, store(full), command);
+  }
+
+  private List<@Nullable Object> answers(String rule, BucketStore store, String command) {
     Limiter limiter =
         Limiter.builder(new CurrentLimits(limits()), store)
             .time(time)
@@ -193,5 +198,16 @@ final class RespStoreAwayTest {
                             assertThat(failure.text())
                                 .startsWith("UNAVAILABLE ")
                                 .contains("nothing was charged")));
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "SLUICE.CHECK PerUser ann, nothing was charged",
+    "SLUICE.BATCH CHECK PerUser ann 1 checkAndSpend, nothing was charged",
+    "SLUICE.SPEND PerUser ann, whether anything was charged is unknown"
+  })
+  void chargeWhoseAnswerIsLost_isUnknown_butACheckChargedNothing(String command, String said) {
+    assertThat(answers("fail", new Away(new StoreException("lost")), command))
+        .allSatisfy(answer -> assertThat(String.valueOf(answer)).contains("UNAVAILABLE", said));
   }
 }

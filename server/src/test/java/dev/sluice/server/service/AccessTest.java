@@ -284,6 +284,15 @@ class AccessTest {
   }
 
   @Test
+  void pathThatNeedsNoRole_countsForTheToken_butHealthDoesNot() throws Exception {
+    assertThat(send("GET", "/openapi.json", SLOW, "").statusCode()).isEqualTo(200);
+    assertThat(send("GET", "/nowhere", SLOW, "").statusCode()).isEqualTo(404);
+    assertThat(send("GET", "/openapi.json", SLOW, "").statusCode()).isEqualTo(429);
+    assertThat(send("GET", "/nowhere", SLOW, "").statusCode()).isEqualTo(429);
+    assertThat(send("GET", "/healthz", SLOW, "").statusCode()).isEqualTo(200);
+  }
+
+  @Test
   void unknownTokens_areNoted_thenThrottledPerAddress_andAGoodOneStillPasses() throws Exception {
     int refused = 0;
     long start = System.nanoTime();

@@ -39,6 +39,7 @@ import org.junit.jupiter.api.io.TempDir;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisDataException;
+import redis.clients.jedis.util.SafeEncoder;
 
 /** How many requests an address may send without a token that is known, on every door. */
 class StrangersTest {
@@ -132,6 +133,27 @@ class StrangersTest {
     }
   }
 
+  /** A command that needs no permission, and fails, was never counted. */
+  @Test
+  void withTokens_failedCommandsOfAStranger_count_andAGoodTokenPasses() throws Exception {
+    start(true, THREE);
+    try (Jedis jedis = redis()) {
+      assertFails(jedis, "ERR unknown command", "NOSUCH");
+      assertFails(jedis, "NOPROTO", "HELLO", "9");
+      assertFails(jedis, "ERR wrong number", "AUTH");
+      assertFails(jedis, "THROTTLED", "NOSUCH");
+      assertFails(jedis, "THROTTLED", "HELLO", "3", "x");
+      assertThat(jedis.auth(TOKEN)).isEqualTo("OK");
+      assertFails(jedis, "ERR unknown command", "NOSUCH");
+    }
+  }
+
+  private static void assertFails(Jedis jedis, String start, String command, String... arguments) {
+    assertThatThrownBy(() -> jedis.sendCommand(() -> SafeEncoder.encode(command), arguments))
+        .isInstanceOf(JedisDataException.class)
+        .hasMessageStartingWith(start);
+  }
+
   private ServingStatus health() {
     return grpc(HealthBlockingStub.class)
         .check(HealthCheckRequest.getDefaultInstance())
@@ -164,9 +186,11 @@ class StrangersTest {
   @Test
   void withoutTokens_lineOfAStream_countsAsARequest() throws Exception {
     start(false, THREE);
-    String lines = "{\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n".repeat(4);
+    String spend = "{\"op\":\"spend\",\"limit\":\"ApiCallsPerKey\",\"id\":\"k\"}\n";
+    String lines = (spend + "nonsense\n").repeat(2);
     String[] answers =
         send("/v1/decisions", "application/x-ndjson", lines, null).body().split("\n", -1);
+    assertThat(answers[1]).contains("\"status\":400");
     assertThat(answers[2]).contains("\"allowed\":true");
     assertThat(answers[3]).contains("\"status\":429");
   }
