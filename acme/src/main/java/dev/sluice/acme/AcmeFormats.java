@@ -125,12 +125,12 @@ final class AcmeFormats {
       if (text.indexOf(':') >= 0) {
         return IdFormat.ipv6Range(64).canonical(text, strictness);
       }
-      if (!text.endsWith(IPV4_MASK)) {
+      String address = text.substring(0, text.indexOf('/'));
+      if (!text.equals(address + IPV4_MASK)) {
         throw new InvalidIdException(
             "invalid domainOrCIDR, %s is not an IPv4 address with a /32 mask in CIDR notation"
                 .formatted(SafeText.quote(text)));
       }
-      String address = text.substring(0, text.length() - IPV4_MASK.length());
       return IdFormat.ipAddress().canonical(address, strictness) + IPV4_MASK;
     }
   }
@@ -138,7 +138,8 @@ final class AcmeFormats {
   /**
    * The format of ids in overrides: a domain, or the lowest IP address of a range. The lowest
    * address stands for the whole range. The canonical text of an id is the text that {@link
-   * DomainOrCidr} would return.
+   * DomainOrCidr} would return; lenient mode accepts the canonical text, so that saved overrides
+   * can be read back.
    */
   record OverriddenDomain(Domain domain) implements IdFormat {
 
@@ -152,6 +153,12 @@ final class AcmeFormats {
       IdFormat.requireLength(text, "a domain or an IP address");
       int slash = text.indexOf('/');
       if (slash >= 0 && IdentValue.isAddress(text.substring(0, slash))) {
+        IpAddress lowest = IpAddress.parse(text.substring(0, slash));
+        if (strictness == Strictness.LENIENT
+            && lowest != null
+            && Identifier.rangeOf(lowest).equals(text)) {
+          return text;
+        }
         throw new InvalidIdException(
             "invalid domainOrIPAddress, %s is a range, expected a domain or one IP address"
                 .formatted(SafeText.quote(text)));

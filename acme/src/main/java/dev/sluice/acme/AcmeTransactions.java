@@ -121,8 +121,8 @@ public final class AcmeTransactions {
    * @param issued the identifiers, 1 to {@link #MOST_IDENTIFIERS}; repetitions are ignored
    * @param isRenewal whether the certificate renews an existing one
    * @return the transactions to spend as one batch, which is never denied
-   * @throws InvalidIdException if the account or the identifiers are missing, or an identifier is
-   *     under no public suffix
+   * @throws InvalidIdException if the identifiers are missing; also, unless the certificate is a
+   *     renewal, if the account is missing, or an identifier is under no public suffix
    * @throws InvalidRequestException if there are too many identifiers
    */
   public List<Transaction> certificateIssued(

@@ -115,7 +115,8 @@ class AcmeIdsTest {
   @ParameterizedTest
   @CsvSource({
     "CertificatesPerDomain, 2001:db8::1, lowest",
-    "CertificatesPerDomain, 10.0.0.0/32, IP address",
+    "CertificatesPerDomain, 10.0.0.0/24, IP address",
+    "CertificatesPerDomain, 2001:db8::1/64, IP address",
     "CertificatesPerDomain, 10.0.0.9000, IP address",
     "CertificatesPerDomain, example:.com, 'the character U+003A'",
     "CertificatesPerDomain, https://example.com/, 'the character U+003A'",
@@ -125,6 +126,7 @@ class AcmeIdsTest {
     "CertificatesPerDomain, fe80::1%eth0, IP address",
     "CertificatesPerDomainPerAccount, 7:10.0.0.1, '10.0.0.1/32'",
     "CertificatesPerDomainPerAccount, 7:10.0.0.0/24, CIDR",
+    "CertificatesPerDomainPerAccount, 7:10.0.0.0/8/32, CIDR",
     "CertificatesPerDomainPerAccount, 7:2001:db8::/48, /64",
     "CertificatesPerDomainPerAccount, -7, regId",
     "NewOrdersPerAccount, 18446744073709551616, regId",

@@ -5,6 +5,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
@@ -69,9 +70,10 @@ class BoulderFilesTest {
   }
 
   @Test
-  void allNineNames_canBeOverridden_andAreDumpedAsCsv() throws IOException {
+  void allNineNames_canBeOverridden_dumpedAsCsv_andReadBack() throws IOException {
     StringBuilder csv = new StringBuilder();
-    OverridesCsv.write(load(Vectors.text("limits/good-boulder-defaults.yml"), NINE), csv);
+    Limits limits = load(Vectors.text("limits/good-boulder-defaults.yml"), NINE);
+    OverridesCsv.write(limits, csv);
     assertThat(csv)
         .hasToString(
             """
@@ -88,6 +90,29 @@ class BoulderFilesTest {
             NewRegistrationsPerIPAddress,10.0.0.2,40,20,1s,
             NewRegistrationsPerIPv6Range,2001:db8::/48,40,20,1s,
             """);
+    assertThat(OverridesCsv.read(csv.toString(), limits.catalogue(), Strictness.LENIENT))
+        .extracting(OverridesCsv.Line::override)
+        .containsExactlyInAnyOrderElementsOf(
+            limits.catalogue().names().stream()
+                .flatMap(name -> limits.overridesOf(name).stream())
+                .toList());
+  }
+
+  /** As an import of YAML does: the override stays useless, and lint has warned. */
+  @Test
+  void csvOfANameBelowADomain_isNotAnOverrideOfTheDomain() {
+    var lines =
+        OverridesCsv.read(
+            """
+            name,id,count,burst,period,comment
+            CertificatesPerDomain,www.example.com,900,900,1h,
+            CertificatesPerDomain,example.com,4,4,1h,
+            """,
+            AcmeLimits.bundled().catalogue(),
+            Strictness.LENIENT);
+    assertThat(lines)
+        .extracting(line -> line.override().id())
+        .containsExactly("www.example.com", "example.com");
   }
 
   @Test

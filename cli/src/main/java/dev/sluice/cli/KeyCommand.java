@@ -33,7 +33,8 @@ final class KeyCommand extends ConsoleCommand {
   @Parameters(
       index = "1",
       paramLabel = "ID",
-      description = "The id, as in a request or an override file.")
+      description =
+          "The id, as in a request or an override file. A name below a registered domain stands for the domain.")
   private String id = "";
 
   @Option(

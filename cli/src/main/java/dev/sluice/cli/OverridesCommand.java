@@ -12,7 +12,6 @@ import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -312,29 +311,33 @@ final class OverridesCommand extends CommandGroup {
       Map<LimitOverride, @Nullable Boolean> enabled = new LinkedHashMap<>();
       lines.forEach(line -> enabled.put(line.override(), line.enabled()));
       PutResult written = database.onTable(catalogue, table -> table.put(enabled, force));
-      warnOfEnded(lines);
+      warnOfUseless(lines);
       return written;
     }
 
-    private void warnOfEnded(List<Line> lines) {
+    /** Warns about enabled overrides that have ended, or whose id no request can have. */
+    private void warnOfUseless(List<Line> lines) {
       Instant now = Instant.now();
-      List<LimitOverride> ended =
-          lines.stream()
-              .filter(line -> !Boolean.FALSE.equals(line.enabled()))
-              .map(Line::override)
-              .filter(one -> one.isEndedAt(now))
-              .toList();
-      for (LimitOverride one : ended.subList(0, Math.min(ended.size(), MOST_TOLD))) {
-        console
-            .err()
-            .printf(
-                "warning: the override of %s for %s has ended and is not in force%n",
-                one.name(), SafeText.quote(one.id()));
+      List<String> warnings = new ArrayList<>();
+      for (Line line : lines) {
+        if (Boolean.FALSE.equals(line.enabled())) {
+          continue;
+        }
+        LimitOverride one = line.override();
+        String doubt = one.name().overrideId().doubt(one.id());
+        if (one.isEndedAt(now)) {
+          warnings.add(
+              "the override of %s for %s has ended and is not in force"
+                  .formatted(one.name(), SafeText.quote(one.id())));
+        } else if (doubt != null) {
+          warnings.add(doubt);
+        }
       }
-      if (ended.size() > MOST_TOLD) {
-        console
-            .err()
-            .printf("warning: further overrides that have ended: %s%n", ended.size() - MOST_TOLD);
+      for (String warning : warnings.subList(0, Math.min(warnings.size(), MOST_TOLD))) {
+        console.err().println("warning: " + warning);
+      }
+      if (warnings.size() > MOST_TOLD) {
+        console.err().printf("further warnings: %s%n", warnings.size() - MOST_TOLD);
       }
     }
 
@@ -532,15 +535,17 @@ final class OverridesCommand extends CommandGroup {
     public Integer call() {
       Catalogue catalogue = override.catalogue();
       LimitName name = catalogue.get(override.limit());
-      String id = override.canonical(catalogue, Strictness.LENIENT);
-      boolean found = database.onTable(catalogue, table -> table.setEnabled(name, id, enabled));
-      console
-          .err()
-          .println(
-              found
-                  ? (enabled ? "enabled " : "disabled ") + name.bucketKey(id)
-                  : "there is no override " + name.bucketKey(id) + " in the table");
-      return found ? Exit.DONE : Exit.NO;
+      // A row of www.example.com, which a file can have, is not the row of example.com.
+      String exact = override.exact(catalogue, Strictness.LENIENT);
+      String widened = override.canonical(catalogue, Strictness.LENIENT);
+      for (String id : List.of(exact, widened)) {
+        if (database.onTable(catalogue, table -> table.setEnabled(name, id, enabled))) {
+          console.err().println((enabled ? "enabled " : "disabled ") + name.bucketKey(id));
+          return Exit.DONE;
+        }
+      }
+      console.err().println("there is no override " + name.bucketKey(exact) + " in the table");
+      return Exit.NO;
     }
   }
 
@@ -563,10 +568,14 @@ final class OverridesCommand extends CommandGroup {
       return limit;
     }
 
-    /** Returns the canonical id; throws for an invalid id. */
+    /** Returns the canonical id; for a name below a registered domain, the domain. */
     String canonical(Catalogue catalogue, Strictness strictness) {
-      IdFormat format = catalogue.get(limit).overrideId();
-      return format.widened(format.canonical(id, strictness));
+      return catalogue.get(limit).overrideId().widened(exact(catalogue, strictness));
+    }
+
+    /** Returns the canonical id as it was written; throws for an invalid id. */
+    String exact(Catalogue catalogue, Strictness strictness) {
+      return catalogue.get(limit).overrideId().canonical(id, strictness);
     }
   }
 

@@ -130,8 +130,7 @@ final class OverridesTableCommandsTest {
     assertThat(importCsv(file).err())
         .contains("warning: the override of NewOrdersPerAccount for \"20\" has ended")
         .doesNotContain("\"12\"", "\"21\"")
-        .endsWith(
-            "warning: further overrides that have ended: 4\n15 added, 0 replaced, of which 1 disabled\n");
+        .endsWith("further warnings: 4\n15 added, 0 replaced, of which 1 disabled\n");
     Path lower =
         Files.writeString(folder.resolve("lower.csv"), all.toString().replace(",6,3,", ",2,1,"));
     assertThat(importCsv(lower).code()).isEqualTo(Exit.NO);
@@ -331,6 +330,23 @@ final class OverridesTableCommandsTest {
     assertThat(run.err())
         .contains("overrides.yml:1:", "warning: no request can match \"www.example.com\"")
         .endsWith("1 added, 1 replaced, of which 1 disabled\n");
+  }
+
+  @Test
+  void disable_ofANameBelowADomain_findsItsOwnRowFirst() throws Exception {
+    String row = "CertificatesPerDomain,www.example.com,600,300,3h0m0s,\n";
+    Path file = Files.writeString(folder.resolve("www.csv"), HEADER + row);
+    assertThat(importCsv(file).err())
+        .startsWith("warning: no request can match \"www.example.com\"")
+        .endsWith("1 added, 0 replaced\n");
+    assertThat(add("CertificatesPerDomain", "example.com").err())
+        .isEqualTo("added 5:example.com\n");
+    assertThat(on("disable", "CertificatesPerDomain", "www.example.com").err())
+        .isEqualTo("disabled 5:www.example.com\n");
+    assertThat(dump().out())
+        .isEqualTo(HEADER + "CertificatesPerDomain,example.com,600,300,3h0m0s,\n");
+    assertThat(on("disable", "CertificatesPerDomain", "ftp.example.com").err())
+        .isEqualTo("disabled 5:example.com\n");
   }
 
   @Test

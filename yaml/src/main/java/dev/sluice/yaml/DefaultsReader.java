@@ -33,6 +33,10 @@ final class DefaultsReader {
   private static final String LAPSE = "lapse";
   private static final String GIVE_BACK = "give-back";
   private static final String DEBT = "debt";
+
+  /** The fields about reservations that expire, which only a server has. */
+  static final List<String> OF_SERVERS = List.of(LONGEST_RESERVATION, LAPSE);
+
   private static final List<String> OF_LIMIT =
       List.of("burst", "count", "period", Quotas.LIST, DEBT, LONGEST_RESERVATION, LAPSE, UNLIMITED);
   private static final List<String> FIELDS =

@@ -21,6 +21,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
+import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -347,18 +348,22 @@ public final class LimitFilesWatcher implements AutoCloseable {
   /**
    * Reads the files without applying them.
    *
-   * @return the limits that a reload would put in force now
-   * @throws LimitFilesException if a reload would reject the files
+   * @param mistakes receives each mistake that a reload would find
+   * @return the limits that a reload would put in force now; null if a reload would apply no file
    */
-  public synchronized Limits read() {
+  public synchronized @Nullable Limits read(Consumer<Problem> mistakes) {
     Snapshot snapshot = files.read();
     Loading.Loaded outcome = Loading.of(files, snapshot, target.get());
-    Limits limits = outcome.limits();
-    List<Problem> mistakes = limits == null ? outcome.mistakes() : losses(limits, snapshot);
-    if (limits == null || !mistakes.isEmpty()) {
-      throw new LimitFilesException(mistakes);
+    outcome.mistakes().forEach(mistakes);
+    Snapshot before = applied;
+    if (outcome.lacksOverrides() && before != null && rollback == null) {
+      snapshot = snapshot.withOverrides(before.overrides());
+      outcome = Loading.of(files, snapshot, target.get());
     }
-    return limits;
+    Limits limits = outcome.limits();
+    List<Problem> losses = limits == null ? List.of() : losses(limits, snapshot);
+    losses.forEach(mistakes);
+    return losses.isEmpty() ? limits : null;
   }
 
   /**

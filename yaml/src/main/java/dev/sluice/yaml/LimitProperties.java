@@ -10,6 +10,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.regex.Pattern;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -72,6 +73,7 @@ public final class LimitProperties {
     Node defaults = limits == null ? null : node(limits, prefix + "." + LIMITS);
     if (defaults != null) {
       declared.defaults(defaults, problems);
+      refuseFieldsOfServers(defaults);
     }
     KnownNames known = declared.known(true);
     Limits.Builder built = Limits.builder(known.catalogue());
@@ -96,6 +98,21 @@ public final class LimitProperties {
     }
     found.stream().map(this::text).forEach(warnings);
     return built.build();
+  }
+
+  private void refuseFieldsOfServers(Node defaults) {
+    if (defaults instanceof Node.Mapping limits) {
+      limits.entries().stream()
+          .flatMap(
+              one ->
+                  one.value() instanceof Node.Mapping map ? map.entries().stream() : Stream.empty())
+          .filter(field -> DefaultsReader.OF_SERVERS.contains(field.key().text()))
+          .forEach(
+              field ->
+                  problems.mistakeWithoutText(
+                      field.key(),
+                      "only a Sluice server has reservations that expire; remove this property"));
+    }
   }
 
   /** Formats a problem, whose line is the number of the property with the problem, from 1. */

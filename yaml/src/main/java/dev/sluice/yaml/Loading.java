@@ -445,7 +445,7 @@ final class Loading {
     if (before != null && !sources.isEmpty()) {
       Problems ofDefaults =
           quotas == null ? sources.values().iterator().next().problems : quotas.problems();
-      reader.compareWith(before.catalogue(), known.catalogue(), ofDefaults);
+      reader.compareWith(before, known.catalogue(), ofDefaults);
     }
     return known;
   }

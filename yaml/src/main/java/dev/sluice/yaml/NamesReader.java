@@ -4,6 +4,7 @@ package dev.sluice.yaml;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.time.Duration;
@@ -77,28 +78,41 @@ final class NamesReader {
   }
 
   /**
-   * Warns about each name whose bucket keys begin with a different text after the reload. The
-   * warning is reported at the name's declaration. If the files no longer declare the name, but the
-   * name is one of Sluice's sample names, the warning is reported at the name's default.
+   * Warns about each name whose bucket keys begin with a different text after the reload, and about
+   * each number that a limit with another id format had before. (A new name with the same number
+   * and id format is a renamed limit.) The warning is reported at the name's declaration. If the
+   * files no longer declare the name, but the name is one of Sluice's sample names, the warning is
+   * reported at the name's default.
    *
    * @param names all names that are known now
    * @param ofDefaults receives the warnings about names without a declaration
    */
-  void compareWith(Catalogue before, Catalogue names, Problems ofDefaults) {
+  void compareWith(Limits before, Catalogue names, Problems ofDefaults) {
     for (LimitName name : names.names()) {
-      LimitName old = before.find(name.name());
-      if (old != null && !old.equals(name)) {
-        String warning =
-            "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once, and its overrides and penalties in a PostgreSQL table do not apply until they are set again"
-                .formatted(name, old.bucketKey("…"), name.bucketKey("…"));
-        Declared there = declared.get(name.name());
-        if (there != null) {
-          there.problems.warning(there.at, warning);
-        } else {
-          ofDefaults.warning(keys.getOrDefault(name.name(), START), warning);
-        }
+      String warning = change(name, before);
+      Declared there = declared.get(name.name());
+      if (warning != null && there != null) {
+        there.problems.warning(there.at, warning);
+      } else if (warning != null) {
+        ofDefaults.warning(keys.getOrDefault(name.name(), START), warning);
       }
     }
+  }
+
+  private static @Nullable String change(LimitName name, Limits before) {
+    LimitName old = before.catalogue().find(name.name());
+    if (old != null && !old.equals(name)) {
+      return "the bucket keys of %s change from \"%s\" to \"%s\": all its buckets become full once, and its overrides and penalties in a PostgreSQL table do not apply until they are set again"
+          .formatted(name, old.bucketKey("…"), name.bucketKey("…"));
+    }
+    LimitName other = name.number() == null ? null : before.catalogue().find(name.number());
+    return old == null
+            && other != null
+            && (before.isConfigured(other) || Catalogue.samples().find(other.name()) == null)
+            && !other.id().name().equals(name.id().name())
+        ? "the number %s was the number of %s, whose ids have another form (%s): %s takes over its buckets, and its overrides and penalties in a PostgreSQL table; choose a new number"
+            .formatted(name.number(), other, other.id().name(), name)
+        : null;
   }
 
   /**
@@ -172,6 +186,9 @@ final class NamesReader {
     Long number = Values.wholeNumber(numberNode, problems);
     Node overrideIdNode = fields.find("overrideId");
     IdFormat overrideId = format(overrideIdNode, problems);
+    if (id != null && overrideIdNode != null && overrideId != null) {
+      compare(id, overrideId, overrideIdNode, problems);
+    }
     Boolean overridesOnly = Values.bool(fields.find("overridesOnly"), problems);
     String message = Values.text(fields.find("message"), "a text", problems);
     String help = help(fields.find("help"), problems);
@@ -215,6 +232,30 @@ final class NamesReader {
     } catch (IllegalArgumentException e) {
       report(String.valueOf(e.getMessage()), fields, problems);
       return null;
+    }
+  }
+
+  /**
+   * Warns about overrides whose ids have another form than the first parts of the limit's ids. A
+   * form that is not built in can convert an id to the form of the limit's ids.
+   */
+  private static void compare(IdFormat id, IdFormat overrideId, Node at, Problems problems) {
+    List<IdFormat> parts = overrideId.parts();
+    if (parts.size() <= id.parts().size()
+        && !id.parts().subList(0, parts.size()).equals(parts)
+        && isBuiltIn(overrideId)) {
+      problems.warning(
+          at,
+          "the ids of overrides have the form %s, but the ids of requests have the form %s: an override applies only if its id has the same text as the first parts of a request's id"
+              .formatted(overrideId.name(), id.name()));
+    }
+  }
+
+  private static boolean isBuiltIn(IdFormat format) {
+    try {
+      return IdFormat.Registry.builtIn().parse(format.name()).equals(format);
+    } catch (IllegalArgumentException e) {
+      return false;
     }
   }
 

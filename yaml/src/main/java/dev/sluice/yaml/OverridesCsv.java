@@ -6,7 +6,6 @@ import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -189,8 +188,7 @@ public final class OverridesCsv {
 
   private static Line line(List<String> cells, Catalogue names, Strictness strictness) {
     LimitName name = names.get(cells.get(0));
-    IdFormat format = name.overrideId();
-    String id = format.widened(format.canonical(cells.get(1), strictness));
+    String id = name.overrideId().canonical(cells.get(1), strictness);
     Quota quota =
         Quota.burst(number("burst", cells.get(3)))
             .refill(number("count", cells.get(2)), GoDuration.parse(cells.get(4)));

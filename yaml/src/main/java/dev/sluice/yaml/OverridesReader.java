@@ -4,6 +4,7 @@ package dev.sluice.yaml;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
@@ -15,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a list of maps with one key, name → {burst, count, period, ids}. Not thread-safe. */
@@ -24,6 +26,9 @@ final class OverridesReader {
       List.of("burst", "count", "period", Quotas.LIST, "ids");
   private static final List<String> ID_FIELDS = List.of("id", "comment", "author", "until");
   private static final String EXPECTED = "a list of name → {burst, count, period, ids}";
+
+  /** A range of addresses, except an IPv6 /64: rules count the requests of each /64 together. */
+  private static final Pattern RANGE = Pattern.compile("[^:]*/(?!32$).*|.*:.*/(?!64$|128$).*");
 
   private final KnownNames names;
   private final Strictness strictness;
@@ -185,6 +190,12 @@ final class OverridesReader {
       String doubt = name.overrideId().doubt(canonical);
       if (doubt != null) {
         problems.warning(idNode, doubt);
+      }
+      if (name.overrideId().equals(IdFormat.ipAddress()) && RANGE.matcher(text).matches()) {
+        problems.warning(
+            idNode,
+            "an override applies to one id, here %1$s, and not to each address of %2$s; if %2$s is the id in requests, write %1$s"
+                .formatted(canonical, text));
       }
     } catch (InvalidIdException e) {
       problems.mistake(idNode, String.valueOf(e.getMessage()));

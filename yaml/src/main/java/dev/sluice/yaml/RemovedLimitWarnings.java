@@ -5,6 +5,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.nio.charset.StandardCharsets;
+import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -68,11 +69,12 @@ final class RemovedLimitWarnings {
     return known != null && limits.hasDefault(known);
   }
 
-  /** Warns about overrides that the reload would remove. */
+  /** Warns about overrides that the reload would remove before their end. */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
-    for (LimitName name : before.catalogue().names()) {
-      int missing = missing(before, after, name);
+    Limits living = before.withoutEnded(Instant.now());
+    for (LimitName name : living.catalogue().names()) {
+      int missing = missing(living, after, name);
       if (missing > 0) {
         gone.put(name.name(), missing);
       }

@@ -210,6 +210,41 @@ class DeclaredInPlaceTest {
                 + " do not apply until they are set again");
   }
 
+  @Test
+  void lint_againstANumberOfALimitWithOtherIds_warnsOfItsBuckets() {
+    Path before =
+        write("old.yml", "Exports: {number: 1001, id: string, burst: 1, count: 1, period: 1m}");
+    Path after =
+        write(
+            "limits.yml", "Invites: {number: 1001, id: ipAddress, burst: 1, count: 1, period: 1m}");
+    assertThat(LimitFiles.of(after).lint(LimitFiles.of(before).load()))
+        .singleElement()
+        .asString()
+        .startsWith(
+            after
+                + ":1:1: warning: the number 1001 was the number of Exports, whose ids have another"
+                + " form (string): Invites takes over its buckets");
+    Path renamed =
+        write("limits.yml", "Invites: {number: 1001, id: string, burst: 1, count: 1, period: 1m}");
+    assertThat(LimitFiles.of(renamed).lint(LimitFiles.of(before).load())).isEmpty();
+    Path ofASample =
+        write(
+            "limits.yml", "Invites: {number: 104, id: ipAddress, burst: 1, count: 1, period: 1m}");
+    assertThat(LimitFiles.of(ofASample).lint(LimitFiles.of(before).load())).isEmpty();
+  }
+
+  @Test
+  void overrideId_ofAnotherFormThanTheId_isAWarning() {
+    String limit =
+        "Logins: {id: 'string:ipAddress', overrideId: %s, burst: 1, count: 1, period: 1m}";
+    assertThat(lint(limit.formatted("ipAddress")))
+        .containsExactly(
+            "1:46: warning: the ids of overrides have the form ipAddress, but the ids of requests"
+                + " have the form string:ipAddress: an override applies only if its id has the same"
+                + " text as the first parts of a request's id");
+    assertThat(lint(limit.formatted("string"))).isEmpty();
+  }
+
   /** A declaration replaced the sample; without it, the sample and its number are back. */
   @Test
   void lint_whereTheNumberOfASampleComesBack_warnsToo() {

@@ -591,6 +591,29 @@ class LimitFilesTest {
     assertThat(limits.defaultFor(limits.catalogue().get("WidgetsPerUser"))).isNull();
   }
 
+  @Test
+  void lint_ofARangeAsAnId_warnsThatTheOverrideAppliesToOneAddress() {
+    Path file =
+        TestFiles.write(
+            folder.resolve("limits.yml"),
+            """
+            limits:
+              LoginsPerIPAddress: {burst: 2, count: 1, period: 1s}
+            overrides:
+              - LoginsPerIPAddress:
+                  burst: 3
+                  count: 1
+                  period: 1s
+                  ids: [10.0.0.0/8, "2001:db8::/48", 10.0.0.1/32, "2001:db8:1::/64", "::1/128"]
+            """);
+    assertThat(TestFiles.lines(LimitFiles.of(file).lint()))
+        .containsExactly(
+            "8:13: warning: an override applies to one id, here 10.0.0.0, and not to each address of"
+                + " 10.0.0.0/8; if 10.0.0.0/8 is the id in requests, write 10.0.0.0",
+            "8:25: warning: an override applies to one id, here 2001:db8::, and not to each address"
+                + " of 2001:db8::/48; if 2001:db8::/48 is the id in requests, write 2001:db8::");
+  }
+
   /** Names of which a missing default disables the limit, as Boulder's. */
   @Test
   void watch_ofLimitsThatAreDisabled_warns_whereOneOfThemIsConfigured() {

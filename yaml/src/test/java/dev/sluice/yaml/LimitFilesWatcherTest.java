@@ -8,6 +8,7 @@ import static org.awaitility.Awaitility.await;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
@@ -246,6 +247,36 @@ class LimitFilesWatcherTest {
     TestFiles.write(defaults, defaults(2));
     poll(2);
     assertThat(defaultBurst()).isEqualTo(2);
+  }
+
+  @Test
+  void read_whereTheOverridesAreEmpty_returnsWhatAReloadWouldApply_andTheMistake() {
+    TestFiles.write(defaults, defaults(2));
+    TestFiles.write(overrides, "");
+    List<Problem> mistakes = new ArrayList<>();
+    Limits next = watcher.read(mistakes::add);
+    assertThat(mistakes).singleElement().asString().contains("found an empty file");
+    assertThat(next).isNotNull();
+    assertThat(burst(next)).isEqualTo(2);
+    assertThat(defaultBurst()).isEqualTo(1);
+
+    TestFiles.write(defaults, "{}");
+    assertThat(watcher.read(mistakes::add)).isNull();
+    assertThat(mistakes).last().asString().contains("found no defaults");
+  }
+
+  @Test
+  void reload_afterTheEndOfAnOverride_doesNotMissTheOverride() {
+    LimitName name = current.get().catalogue().get("NewOrdersPerAccount");
+    Quota quota = Quota.per(1, Duration.ofSeconds(1));
+    current.replace(
+        current
+            .get()
+            .withOverrides(
+                List.of(new LimitOverride(name, "18", List.of(quota), "", "", Instant.EPOCH))));
+    TestFiles.write(defaults, defaults(2));
+    poll(2);
+    assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");
   }
 
   @Test

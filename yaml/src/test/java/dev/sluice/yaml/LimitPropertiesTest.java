@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import org.junit.jupiter.api.Test;
@@ -69,6 +70,23 @@ class LimitPropertiesTest {
                     .anyMatch(one -> one.startsWith("sluice.limits.LoginsPerIPAddress.period: "))
                     .contains("sluice.limits.ApiCallsPerKey: the field period is missing")
                     .hasSize(5));
+  }
+
+  @Test
+  void fieldsOfAServersReservations_areMistakes() {
+    Map<String, Object> limit = new HashMap<>(quota(5, 5, "1h"));
+    limit.put("lapse", "give-back");
+    limit.put("longestReservation", "20m");
+    limit.put("debt", 2);
+    String why = ": only a Sluice server has reservations that expire; remove this property";
+    assertThatThrownBy(() -> load(null, Map.of("LoginsPerIPAddress", limit), null))
+        .isInstanceOfSatisfying(
+            LimitPropertiesException.class,
+            e ->
+                assertThat(e.problems())
+                    .containsExactlyInAnyOrder(
+                        "sluice.limits.LoginsPerIPAddress.lapse" + why,
+                        "sluice.limits.LoginsPerIPAddress.longestReservation" + why));
   }
 
   @Test

@@ -42,6 +42,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.Executor;
+import java.util.function.BiFunction;
 import java.util.function.BooleanSupplier;
 import java.util.function.Consumer;
 import java.util.function.Supplier;
@@ -91,6 +92,11 @@ abstract class AdminResource<T> implements HttpService {
   }
 
   abstract String canonical(LimitName name, String id);
+
+  /** Returns the canonical id with which to look up or remove an override or penalty. */
+  String existing(LimitName name, String id) {
+    return canonical(name, id);
+  }
 
   /** Returns the override or penalty in force; null if there is none. */
   abstract @Nullable T get(LimitName name, String id);
@@ -203,14 +209,18 @@ abstract class AdminResource<T> implements HttpService {
           String name = decoded(asForm(limit), "limit");
           String asGiven = decoded(id, "id");
           return method == HttpMethod.PUT
-              ? put(change, change.bucket(name, asGiven), json, force && isForced(context))
+              ? put(
+                  change,
+                  change.bucket(name, asGiven, this::canonical),
+                  json,
+                  force && isForced(context))
               : delete(change, name, asGiven);
         });
   }
 
   private AggregatedHttpResponse got(Caller caller, String limit, String asGiven) {
     LimitName name = known(caller, limit);
-    T found = get(name, canonical(name, asGiven));
+    T found = get(name, existing(name, asGiven));
     return found == null
         ? Answers.fault(notThere(limit))
         : Answers.json(HttpStatus.OK, json -> write(found, List.of(), json));
@@ -235,7 +245,7 @@ abstract class AdminResource<T> implements HttpService {
       change.caller.requireLimit(limit);
       return removed(leftOut.getAsBoolean() ? "" : null, List.of());
     }
-    Bucket bucket = change.bucket(limit, asGiven);
+    Bucket bucket = change.bucket(limit, asGiven, this::existing);
     String before = delete(bucket.name(), bucket.id());
     return removed(before, stillInForce(bucket.name(), bucket.id()));
   }
@@ -292,9 +302,9 @@ abstract class AdminResource<T> implements HttpService {
     }
 
     /** Looks up a change's bucket; then the audit log records the bucket's canonical id. */
-    Bucket bucket(String limit, String asGiven) {
+    Bucket bucket(String limit, String asGiven, BiFunction<LimitName, String, String> form) {
       LimitName name = known(caller, limit);
-      Bucket bucket = new Bucket(name, canonical(name, asGiven));
+      Bucket bucket = new Bucket(name, form.apply(name, asGiven));
       noted = new Noted(noted.what(), limit, bucket.id());
       return bucket;
     }

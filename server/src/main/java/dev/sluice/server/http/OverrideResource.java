@@ -3,6 +3,7 @@ package dev.sluice.server.http;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -39,6 +40,13 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   @Override
   String canonical(LimitName name, String id) {
     return RuntimeLimits.overrideId(name, id);
+  }
+
+  /** An override of www.example.com, which files and tables can have, is found by its own id. */
+  @Override
+  String existing(LimitName name, String id) {
+    String exact = name.overrideId().canonical(id, Strictness.LENIENT);
+    return limits.override(name, exact) == null ? canonical(name, id) : exact;
   }
 
   @Override

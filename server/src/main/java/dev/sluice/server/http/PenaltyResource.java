@@ -35,7 +35,7 @@ final class PenaltyResource extends AdminResource<Penalty> {
   /** Uses the format of transaction ids, since a penalty applies to one bucket. */
   @Override
   String canonical(LimitName name, String id) {
-    return name.id().canonical(id, Strictness.LENIENT);
+    return name.id().widened(name.id().canonical(id, Strictness.LENIENT));
   }
 
   @Override

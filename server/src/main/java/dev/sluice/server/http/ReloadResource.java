@@ -32,9 +32,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import dev.sluice.wire.WireException;
-import dev.sluice.yaml.LimitFilesException;
 import dev.sluice.yaml.LimitFilesWatcher;
-import dev.sluice.yaml.Problem;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
@@ -152,14 +150,10 @@ class ReloadResource extends Resource {
       Watched watched = generations.of(kind);
       LimitFilesWatcher files = watched.files();
       if (files != null) {
-        try {
-          Limits next = files.read();
-          if (kind == Kind.LIMITS) {
-            changes.addAll(LimitsDiff.between(inForce(watched), next));
-            said[0] = effect.apply(next, caller);
-          }
-        } catch (LimitFilesException e) {
-          e.problems().stream().map(Problem::toString).forEach(mistakes::add);
+        Limits next = files.read(mistake -> mistakes.add(mistake.toString()));
+        if (next != null && kind == Kind.LIMITS) {
+          changes.addAll(LimitsDiff.between(inForce(watched), next));
+          said[0] = effect.apply(next, caller);
         }
       }
     }

@@ -211,6 +211,45 @@ class AdminTest {
     assertThat(audited(0)).contains("; before: burst 9, 9 in 1h and burst 3, 3 in 1s\"");
   }
 
+  /** Certificates for www.example.com are charged to example.com. */
+  @Test
+  void nameBelowADomain_standsForTheDomain_unlessItHasItsOwnOverride() throws Exception {
+    Path deployed = folder.resolve("overrides.yml");
+    String domain = "CertificatesPerDomain";
+    Files.writeString(
+        limits, Files.readString(limits) + domain + ": {burst: 3, count: 3, period: 1h}\n");
+    Files.writeString(
+        deployed,
+        "%s- %s: {burst: 9, count: 9, period: 1h, ids: [www.example.com]}\n"
+            .formatted(Files.readString(deployed), domain));
+    assertThat(service.reload()).isTrue();
+    String overrides = "/v1/admin/overrides/" + domain + "/";
+    String body = "{\"burst\":8,\"count\":8,\"period\":\"1h\"}";
+    assertThat(send("PUT", overrides + "www.example.com", body).body())
+        .contains("\"id\":\"example.com\"");
+    assertThat(send("DELETE", overrides + "www.example.com", null).body())
+        .contains("deployed with the limit files");
+    assertThat(send("GET", overrides + "ftp.example.com", null).body()).contains("\"burst\":8");
+    assertThat(
+            send("PUT", "/v1/admin/penalties/" + domain + "/www.example.com", "{\"for\":\"1h\"}")
+                .body())
+        .contains("\"id\":\"example.com\"");
+  }
+
+  @Test
+  void overrideOfAnAddressInsteadOfADomain_isInForce_andFoundByItsCanonicalId() throws Exception {
+    String domain = "CertificatesPerDomain";
+    Files.writeString(
+        limits, Files.readString(limits) + domain + ": {burst: 3, count: 3, period: 1h}\n");
+    assertThat(service.reload()).isTrue();
+    String overrides = "/v1/admin/overrides/" + domain + "/";
+    String body = "{\"burst\":8,\"count\":8,\"period\":\"1h\"}";
+    assertThat(send("PUT", overrides + "10.0.0.5", body).body())
+        .contains("\"id\":\"10.0.0.5/32\"")
+        .doesNotContain("warnings");
+    assertThat(send("GET", overrides + "10.0.0.5%2F32", null).body()).contains("\"burst\":8");
+  }
+
   /** A script with an old number took away what an operator had granted since. */
   @Test
   void overrideThatWouldBecomeLower_isRefused_untilItIsForced_andKeepsItsComment()
