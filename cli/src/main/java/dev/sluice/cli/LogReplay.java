@@ -54,8 +54,9 @@ final class LogReplay {
       paramLabel = "FILE",
       description =
           "Limits (the candidate) that are compared on the same requests. FILE needs only the"
-              + " limits and overrides that differ from those in force. A candidate with rules needs"
-              + " each limit that its rules name.")
+              + " limits and overrides that differ from those in force; a limit or override that FILE"
+              + " leaves out stays in force. A candidate with rules needs each limit that its rules"
+              + " name.")
   private @Nullable Path against;
 
   @Option(

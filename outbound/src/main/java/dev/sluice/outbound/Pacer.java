@@ -345,8 +345,8 @@ public final class Pacer {
       Duration left = Duration.ofNanos(Math.max(deadlineNanos - time.nanos(), 0));
       fail(
           new RefusedRequestException(
-              "a request to %s must wait for %s, but of its longest wait (%s), %s is left"
-                  .formatted(id, wait, maxWait, left),
+              "a request to %s must wait for %s, but may wait for only %s (longest wait: %s)"
+                  .formatted(id, wait, left, maxWait),
               wait));
     }
 

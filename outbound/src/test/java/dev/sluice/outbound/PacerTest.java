@@ -67,7 +67,7 @@ class PacerTest {
         .failsWithin(Duration.ZERO)
         .withThrowableThat()
         .withMessageContaining(
-            "must wait for PT1.5S, but of its longest wait (PT2S), PT1S is left");
+            "must wait for PT1.5S, but may wait for only PT1S (longest wait: PT2S)");
   }
 
   /** A name that no DNS has, and that container networks have. */

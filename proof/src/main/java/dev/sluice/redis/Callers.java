@@ -393,14 +393,16 @@ final class Callers {
   private void givesUp(Operation asked) {
     calls.waitGivenUp();
     List<Transaction> transactions = asked.transactions();
+    long nanos =
+        calls.conditions.hasFaults()
+            ? calls.conditions.timeoutNanos()
+            : 2 * calls.afewMessages(); // first for the spend, then for the withdrawal
     for (Transaction one : transactions) {
-      reference.lines().leaves(one.bucketKey(), asked.start(), calls.afewMessages());
+      reference.lines().leaves(one.bucketKey(), asked.start(), nanos);
     }
     Operation operation = calls.begin("give up", transactions);
     world.after(
-        calls.conditions.hasFaults()
-            ? calls.conditions.timeoutNanos()
-            : 2 * calls.afewMessages(), // first for the spend, then for the withdrawal
+        nanos,
         actor("observer"),
         () -> {
           operation.end("done");

@@ -157,7 +157,7 @@ public final class RateLimitFilter implements Filter {
    *
    * @param response the response, which is not committed
    * @param refusal the response to send
-   * @throws IllegalStateException if the response is committed
+   * @throws IllegalStateException if the response is committed, or its writer was used
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {

@@ -518,7 +518,7 @@ class SluiceAutoConfigurationTest {
                       Limits.builder(Catalogue.samples()).build())) {
                 assertThatThrownBy(() -> limits.replace(bad))
                     .isInstanceOf(IllegalArgumentException.class)
-                    .hasMessageContaining("@RateLimited on ", "Costly.call: ");
+                    .hasMessageContainingAll("@RateLimited on ", "Costly.call: ");
                 assertThat(limits.get()).isSameAs(good);
               }
             });
@@ -551,7 +551,7 @@ class SluiceAutoConfigurationTest {
                   assertThat(analysis(context.getStartupFailure()))
                       .contains(
                           "sluice.overrides[0].ApiCallsPerKey.ids[0]: found ",
-                          "put the id in quotes");
+                          "expected a text in quotes");
                 }
               });
     }

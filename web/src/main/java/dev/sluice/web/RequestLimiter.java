@@ -63,6 +63,12 @@ public final class RequestLimiter implements AutoCloseable {
     this.log = new QuietLog(System.getLogger(RequestLimiter.class.getName()), System::nanoTime);
     this.check = rules::faults;
     limiter.limits().addCheck(check);
+    try {
+      limiter.limits().require(required);
+    } catch (RuntimeException e) {
+      limiter.limits().removeCheck(check);
+      throw e;
+    }
   }
 
   /**

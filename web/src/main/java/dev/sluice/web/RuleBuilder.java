@@ -180,7 +180,6 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
     if (all.isEmpty()) {
       throw new IllegalStateException("a rule is missing, expected at least one");
     }
-    limiter.limits().require(required);
     return new RequestLimiter(limiter, all, required, profile, onDenied, onError);
   }
 }

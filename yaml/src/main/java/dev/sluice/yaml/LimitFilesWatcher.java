@@ -13,15 +13,14 @@ import java.time.Clock;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
-import java.util.Objects;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -137,11 +136,15 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (closed) {
       return false;
     }
-    // Otherwise the next polls could apply older content again, if the file's time is unchanged.
-    Stream.of(Stream.of(names, defaults, overrides), companions.stream(), attached.stream())
-        .flatMap(watched -> watched)
-        .filter(Objects::nonNull)
-        .forEach(file -> Objects.requireNonNull(file).forget());
+    // The next polls read the files again. Otherwise, they could apply their older copies of files
+    // whose time is unchanged.
+    for (WatchedFile file : Arrays.asList(names, defaults, overrides)) {
+      if (file != null) {
+        file.forget();
+      }
+    }
+    companions.forEach(WatchedFile::forget);
+    attached.forEach(WatchedFile::forget);
     Snapshot snapshot = files.read();
     if (rollback != null && rollback.isOver(snapshot)) {
       keep(rollback, snapshot);
@@ -301,8 +304,9 @@ public final class LimitFilesWatcher implements AutoCloseable {
     if (!reasons.isEmpty()) {
       return refused(snapshot, fingerprint, reasons);
     }
+    Limits before = target.get().withoutEnded(clock.instant());
     List<Problem> warnings =
-        new ArrayList<>(RemovedLimitWarnings.warnings(target.get(), limits, applied, snapshot));
+        new ArrayList<>(RemovedLimitWarnings.warnings(before, limits, applied, snapshot));
     if (!warnings.isEmpty() && looks < LOOKS_BEFORE_A_LOSS) {
       return Verdict.LOOK_AGAIN;
     }
@@ -349,7 +353,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
    * Reads the files without applying them.
    *
    * @param mistakes receives each mistake that a reload would find
-   * @return the limits that a reload would put in force now; null if a reload would apply no file
+   * @return the limits of the files, with the current overrides if the file of overrides is empty
+   *     or unreadable; null if a reload would refuse the files. A rollback is ignored.
    */
   public synchronized @Nullable Limits read(Consumer<Problem> mistakes) {
     Snapshot snapshot = files.read();

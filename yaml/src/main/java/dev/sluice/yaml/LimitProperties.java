@@ -136,7 +136,7 @@ public final class LimitProperties {
     if ((value instanceof Number || value instanceof Boolean) && ID.matcher(place).matches()) {
       problems.mistake(
           scalar,
-          "found %s, expected a text; put the id in quotes: YAML reads an unquoted 0123 as 83, and on as true"
+          "found %s, expected a text in quotes, because YAML reads an unquoted 0123 as 83, and on as true"
               .formatted(value));
       return new Node.Broken(line, 1);
     }

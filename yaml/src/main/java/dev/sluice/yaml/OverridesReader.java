@@ -194,7 +194,7 @@ final class OverridesReader {
       if (name.overrideId().equals(IdFormat.ipAddress()) && RANGE.matcher(text).matches()) {
         problems.warning(
             idNode,
-            "an override applies to one id, here %1$s, and not to each address of %2$s; if %2$s is the id in requests, write %1$s"
+            "an override applies to one id, here %1$s, and not to each address of %2$s; for this id, write %1$s"
                 .formatted(canonical, text));
       }
     } catch (InvalidIdException e) {

@@ -5,7 +5,6 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.nio.charset.StandardCharsets;
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -26,6 +25,7 @@ final class RemovedLimitWarnings {
   /**
    * Returns warnings about everything that the reload would remove.
    *
+   * @param before the current limits, without overrides that have ended
    * @param applied the contents from which the current limits were loaded; null before the first
    *     load
    * @return the warnings; empty if the reload would remove nothing
@@ -69,12 +69,10 @@ final class RemovedLimitWarnings {
     return known != null && limits.hasDefault(known);
   }
 
-  /** Warns about overrides that the reload would remove before their end. */
   private static void overrides(Limits before, Limits after, String file, List<Problem> warnings) {
     Map<String, Integer> gone = new TreeMap<>();
-    Limits living = before.withoutEnded(Instant.now());
-    for (LimitName name : living.catalogue().names()) {
-      int missing = missing(living, after, name);
+    for (LimitName name : before.catalogue().names()) {
+      int missing = missing(before, after, name);
       if (missing > 0) {
         gone.put(name.name(), missing);
       }

@@ -609,9 +609,9 @@ class LimitFilesTest {
     assertThat(TestFiles.lines(LimitFiles.of(file).lint()))
         .containsExactly(
             "8:13: warning: an override applies to one id, here 10.0.0.0, and not to each address of"
-                + " 10.0.0.0/8; if 10.0.0.0/8 is the id in requests, write 10.0.0.0",
+                + " 10.0.0.0/8; for this id, write 10.0.0.0",
             "8:25: warning: an override applies to one id, here 2001:db8::, and not to each address"
-                + " of 2001:db8::/48; if 2001:db8::/48 is the id in requests, write 2001:db8::");
+                + " of 2001:db8::/48; for this id, write 2001:db8::");
   }
 
   /** Names of which a missing default disables the limit, as Boulder's. */

@@ -273,7 +273,7 @@ class LimitFilesWatcherTest {
         current
             .get()
             .withOverrides(
-                List.of(new LimitOverride(name, "18", List.of(quota), "", "", Instant.EPOCH))));
+                List.of(new LimitOverride(name, "18", List.of(quota), "", "", NOW.minusNanos(1)))));
     TestFiles.write(defaults, defaults(2));
     poll(2);
     assertThat(events.take()).containsExactly("loaded 2026-11-20T12:00:00Z 0 warnings");

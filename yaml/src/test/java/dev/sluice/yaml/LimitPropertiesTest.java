@@ -127,7 +127,7 @@ class LimitPropertiesTest {
             LimitPropertiesException.class,
             e ->
                 assertThat(e.problems())
-                    .allMatch(one -> one.contains("put the id in quotes"))
+                    .allMatch(one -> one.contains("expected a text in quotes"))
                     .extracting(one -> one.substring(0, one.indexOf(", expected")))
                     .containsExactlyInAnyOrder(
                         "sluice.overrides[0].ApiCallsPerKey.ids[1]: found 83",

@@ -54,8 +54,8 @@ import org.jspecify.annotations.Nullable;
  *
  * If another transaction has locked a bucket, each call that charges this bucket would occupy a
  * link until the database gives up, and delay other buckets. After a call with only one batch has
- * failed because of a lock, further charges of all these buckets together are therefore rejected for
- * a third of the time-out, and then while one request tries the buckets again. The database does not
+ * failed because of a lock, further batches of exactly the same buckets are therefore rejected for a
+ * third of the time-out, and then while one request tries these buckets again. The database does not
  * tell which bucket of a batch is locked, so only a call for a single bucket marks this bucket alone.
  *
  * A call leaves nothing in its session except prepared statements, and the store also works without
@@ -202,10 +202,12 @@ public final class SqlDatabase implements Endpoint, Topology {
   private void wasLocked(SqlCall call, Throwable failure) {
     Set<ByteBuffer> buckets = together(call.keys);
     if (call.batches.size() == 1 || buckets.size() == 1) {
+      long now = nanoTime();
+      locked.values().removeIf(one -> now - one.until >= 0);
       if (locked.size() >= MOST_LOCKED) {
         locked.clear();
       }
-      long until = nanoTime() + context.timeoutNanos() / LOCK_WAITS;
+      long until = now + context.timeoutNanos() / LOCK_WAITS;
       locked.put(buckets, new Locked(failure, until, null));
     }
   }

@@ -90,7 +90,7 @@ public final class LimiterCalls {
     return check.exceptionally(
         failure -> {
           Throwable cause = Exceptions.peel(failure);
-          throw cause instanceof StoreException store
+          throw cause instanceof StoreException store && !store.chargedNothing()
               ? new FailedCheckException(store)
               : new CompletionException(cause);
         });

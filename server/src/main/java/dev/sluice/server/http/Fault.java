@@ -50,7 +50,7 @@ record Fault(
     UNKNOWN_LIMIT(HttpStatus.NOT_FOUND, "Unknown limit"),
     NOT_FOUND(HttpStatus.NOT_FOUND, "Unknown path"),
     NOT_THERE(HttpStatus.NOT_FOUND, "Nothing is set"),
-    NOT_KEPT(HttpStatus.SERVICE_UNAVAILABLE, "The change was not saved"),
+    NOT_KEPT(HttpStatus.SERVICE_UNAVAILABLE, "The change may not be saved"),
     WRONG_METHOD(HttpStatus.METHOD_NOT_ALLOWED, "Wrong method"),
     WRONG_MEDIA_TYPE(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Wrong media type"),
     WRONG_ENCODING(HttpStatus.UNSUPPORTED_MEDIA_TYPE, "Compressed body"),

@@ -183,7 +183,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     if (query.cost() != null) {
       throw new WireException(
-          "cost", "cost and by=rules contradict each other; write the cost into the rule");
+          "cost", "found a cost, but the rule book decides; write the cost into the rule, or add by=header");
     }
     if (!book.hasRequestRules()) {
       throw new WireException(

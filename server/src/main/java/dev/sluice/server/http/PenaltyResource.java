@@ -38,6 +38,13 @@ final class PenaltyResource extends AdminResource<Penalty> {
     return name.id().widened(name.id().canonical(id, Strictness.LENIENT));
   }
 
+  /** Uses the id as it stands if it has a penalty, as the list shows it. */
+  @Override
+  String existing(LimitName name, String id) {
+    String exact = name.id().canonical(id, Strictness.LENIENT);
+    return limits.limits().get().penaltyFor(name, exact) == null ? canonical(name, id) : exact;
+  }
+
   @Override
   Stream<Penalty> all(Limits now, LimitName name) {
     return now.penaltiesOf(name).stream().filter(PenaltyResource::isInForce);

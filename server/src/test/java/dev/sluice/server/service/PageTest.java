@@ -658,7 +658,7 @@ final class PageTest {
             until(() -> text(".result").contains("None: the default of the limit is in force."));
             Files.move(place, folder.resolve("moved"));
             override("200", "more");
-            until(() -> text("dialog.edit .problem").startsWith("The change was not saved."));
+            until(() -> text("dialog.edit .problem").startsWith("The change may not be saved."));
             assertThat(text("dialog.edit .problem"))
                 .contains("The log of the server has the cause under ")
                 .doesNotContain("store");
