@@ -183,7 +183,8 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     if (query.cost() != null) {
       throw new WireException(
-          "cost", "found a cost, but the rule book decides; write the cost into the rule, or add by=header");
+          "cost",
+          "found a cost, but the rule book decides; write the cost into the rule, or add by=header");
     }
     if (!book.hasRequestRules()) {
       throw new WireException(
