@@ -4,7 +4,7 @@ package dev.sluice;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Quota;
-import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.DirectStore.ReadingMapper;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;

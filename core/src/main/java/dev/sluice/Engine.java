@@ -13,7 +13,7 @@ import dev.sluice.Reservation.Settlement;
 import dev.sluice.Settling.Due;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.internal.async.Stages;
-import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore.Buckets;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;

@@ -4,7 +4,7 @@ package dev.sluice.store;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.internal.direct.ReadingMapper;
+import dev.sluice.internal.direct.DirectStore.ReadingMapper;
 import dev.sluice.internal.direct.SipHash;
 import java.security.SecureRandom;
 import java.util.ArrayList;

@@ -2,8 +2,8 @@
 package dev.sluice.store;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.direct.Buckets;
 import dev.sluice.internal.direct.DirectStore;
+import dev.sluice.internal.direct.DirectStore.Buckets;
 import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.internal.direct.SipHash;
 import dev.sluice.store.BucketStore.Charge;

@@ -2,10 +2,10 @@
 package dev.sluice.store;
 
 import dev.sluice.gcra.Effect;
-import dev.sluice.internal.direct.BucketPipeline;
-import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore.BucketPipeline;
+import dev.sluice.internal.direct.DirectStore.Buckets;
+import dev.sluice.internal.direct.DirectStore.ReadingMapper;
 import dev.sluice.internal.direct.IdBytes;
-import dev.sluice.internal.direct.ReadingMapper;
 import dev.sluice.internal.direct.SipHash;
 import org.jspecify.annotations.Nullable;
 

@@ -6,8 +6,8 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
-import dev.sluice.internal.direct.BucketPipeline;
-import dev.sluice.internal.direct.Buckets;
+import dev.sluice.internal.direct.DirectStore.BucketPipeline;
+import dev.sluice.internal.direct.DirectStore.Buckets;
 import dev.sluice.internal.direct.IdBytes;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;

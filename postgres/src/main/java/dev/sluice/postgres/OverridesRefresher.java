@@ -2,7 +2,6 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.text.Durations;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -88,7 +87,7 @@ public final class OverridesRefresher implements AutoCloseable {
     this.table = table;
     this.base = base;
     this.target = target;
-    this.interval = Durations.positive("interval", interval);
+    this.interval = GoDuration.positive("interval", interval);
     this.listener = listener;
     Duration firstRetry = interval.compareTo(FIRST_RETRY) < 0 ? interval : FIRST_RETRY;
     this.backoff =

@@ -2,7 +2,7 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
@@ -423,7 +423,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder readTimeout(Duration timeout) {
-      this.readTimeout = Durations.positive("readTimeout", timeout);
+      this.readTimeout = GoDuration.positive("readTimeout", timeout);
       return this;
     }
 

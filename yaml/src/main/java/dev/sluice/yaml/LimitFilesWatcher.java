@@ -2,7 +2,7 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
@@ -108,7 +108,7 @@ public final class LimitFilesWatcher implements AutoCloseable {
       Duration interval,
       ReloadListener listener,
       Clock clock) {
-    long nanos = Durations.positive("interval", interval).toNanos();
+    long nanos = GoDuration.positive("interval", interval).toNanos();
     LimitFilesWatcher watcher = new LimitFilesWatcher(files, target, listener, clock);
     watcher.reloadNow();
     var unusedFuture =

@@ -15,7 +15,7 @@ import org.jspecify.annotations.Nullable;
 public interface SpendPipeline {
 
   /** The largest number of spends in a series. */
-  int CAPACITY = BucketPipeline.GROUP;
+  int CAPACITY = DirectStore.BucketPipeline.GROUP;
 
   /**
    * Returns the number of spends that were added since the last decision.

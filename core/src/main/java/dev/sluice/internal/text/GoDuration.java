@@ -10,8 +10,8 @@ import java.util.regex.Pattern;
 
 /**
  * Reads and writes durations in Go's syntax ({@code 1h30m}, {@code 250ms}), for limit files and
- * denial messages. {@link #parse} also accepts days of 24 hours ({@code 7d}), which Go does not
- * have, and ISO-8601 ({@code PT3H}).
+ * denial messages, and checks durations of settings. {@link #parse} also accepts days of 24 hours
+ * ({@code 7d}), which Go does not have, and ISO-8601 ({@code PT3H}).
  *
  * <p>Source: the documentation of Go's {@code time.ParseDuration} and {@code Duration.String}.
  */
@@ -27,7 +27,25 @@ public final class GoDuration {
   private static final long MILLI = 1_000_000;
   private static final long SECOND = 1_000_000_000;
 
+  private static final Duration LONGEST_SETTING = Duration.ofNanos(Long.MAX_VALUE);
+
   private GoDuration() {}
+
+  /**
+   * Throws if the duration of a setting is not positive, or too long for a {@code long} of
+   * nanoseconds.
+   *
+   * @param field the name of the setting, for the message
+   * @return the value, from 1 to 2^63 − 1 ns (about 292 years)
+   * @throws IllegalArgumentException for a duration out of its range
+   */
+  public static Duration positive(String field, Duration found) {
+    if (found.isNegative() || found.isZero() || found.compareTo(LONGEST_SETTING) > 0) {
+      throw new IllegalArgumentException(
+          "%s: found %s, expected a duration > 0 and at most 292 years".formatted(field, found));
+    }
+    return found;
+  }
 
   /**
    * Reads a duration.

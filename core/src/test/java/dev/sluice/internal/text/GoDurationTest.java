@@ -9,6 +9,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Against the examples in the documentation and the tests of Go's time package; days are ours. */
 class GoDurationTest {
@@ -154,5 +156,26 @@ class GoDurationTest {
     assertThat(GoDuration.parse("0".repeat(62) + "1s")).isEqualTo(Duration.ofSeconds(1));
     assertThatThrownBy(() -> GoDuration.parse("0".repeat(63) + "1s"))
         .isInstanceOf(IllegalArgumentException.class);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"PT0.000000001S", "PT30S", "PT9223372036.854775807S"})
+  void positive_inRange_isTheDuration(Duration found) {
+    assertThat(GoDuration.positive("interval", found)).isEqualTo(found);
+  }
+
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "PT0S",
+        "PT-0.000000001S",
+        "PT9223372036.854775808S",
+        "PT9223372036854775807S",
+        "PT-9223372036854775808S"
+      })
+  void positive_outOfRange_isRefused(Duration found) {
+    assertThatThrownBy(() -> GoDuration.positive("interval", found))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("interval: found %s, expected a duration > 0 and at most 292 years", found);
   }
 }

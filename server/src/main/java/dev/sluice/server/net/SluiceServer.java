@@ -10,7 +10,7 @@ import com.linecorp.armeria.server.Server;
 import com.linecorp.armeria.server.ServerBuilder;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import com.linecorp.armeria.server.logging.AccessLogWriter;
-import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.server.base.Periodic;
 import dev.sluice.server.net.Body.BodyCollector;
 import dev.sluice.server.net.Body.LateBodies;
@@ -238,14 +238,14 @@ public final class SluiceServer implements AutoCloseable {
     /** Sets how long a connection may be idle; the default is {@link #IDLE_TIMEOUT}. */
     @CanIgnoreReturnValue
     public Builder idleTimeout(Duration timeout) {
-      this.idleTimeout = Durations.positive("idleTimeout", timeout);
+      this.idleTimeout = GoDuration.positive("idleTimeout", timeout);
       return this;
     }
 
     /** Sets how long a request may take; the default is {@link #REQUEST_TIMEOUT}. */
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
-      this.requestTimeout = Durations.positive("requestTimeout", timeout);
+      this.requestTimeout = GoDuration.positive("requestTimeout", timeout);
       return this;
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
-import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.Part;
 import io.micrometer.core.instrument.Counter;
@@ -321,7 +321,7 @@ public final class Otlp implements AutoCloseable {
         throw new IllegalArgumentException(
             "found a password in the URL; send it as a header, which is not logged");
       }
-      interval = Durations.positive("interval", interval);
+      interval = GoDuration.positive("interval", interval);
       if (!(traced >= 0 && traced <= 1)) {
         throw new IllegalArgumentException("found " + traced + ", expected 0 to 1");
       }

@@ -4,7 +4,7 @@ package dev.sluice.server.service;
 import dev.sluice.FailureRule;
 import dev.sluice.acme.AcmeLimits;
 import dev.sluice.gcra.Quota;
-import dev.sluice.internal.text.Durations;
+import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
@@ -275,7 +275,7 @@ public record ServerConfig(
   public record Table(DataSource database, Duration every) {
 
     public Table {
-      every = Durations.positive("every", every);
+      every = GoDuration.positive("every", every);
     }
   }
 
@@ -336,7 +336,7 @@ public record ServerConfig(
   public record Snapshot(Path file, Duration every) {
 
     public Snapshot {
-      every = Durations.positive("every", every);
+      every = GoDuration.positive("every", every);
     }
   }
 
