@@ -45,6 +45,7 @@ import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
 import javax.net.ssl.SSLServerSocket;
 import javax.net.ssl.SSLSocket;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import org.junit.jupiter.api.Timeout.ThreadMode;
@@ -463,6 +464,7 @@ final class ActCommandTest {
 
   /** The headers came in time: what bounds these alone waits for the body for ever. */
   @Test
+  @Tag("slow")
   @Timeout(value = 60, threadMode = ThreadMode.SEPARATE_THREAD)
   void answerWhoseBodyDoesNotCome_isGivenUp_andSaysThatTheChargeIsUnknown() throws Exception {
     try (ServerSocket server = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {

@@ -30,6 +30,7 @@ import java.time.Instant;
 import java.util.Map;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -169,6 +170,7 @@ class ReloadCommandTest {
   }
 
   @Test
+  @Tag("slow")
   void dryRun_afterTheEndOfAnOverride_saysThatNothingChanges() throws Exception {
     Instant end = Instant.now().plusSeconds(10); // after the reload, which warns otherwise
     apply(

@@ -40,6 +40,7 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 import java.util.stream.Collectors;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -608,6 +609,7 @@ class SluiceAutoConfigurationTest {
   }
 
   @Test
+  @Tag("slow")
   void localAuto_dividesByTheProcessesListed_andAtLeastByTheProperty() {
     SharedStore store = new SharedStore();
     ApplicationContextRunner counting =

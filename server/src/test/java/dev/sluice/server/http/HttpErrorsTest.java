@@ -400,7 +400,7 @@ final class HttpErrorsTest {
           }
         };
     Duration idle = Duration.ofSeconds(20);
-    Duration brief = Duration.ofSeconds(2);
+    Duration brief = Duration.ofMillis(500);
     try (TestServer slow = new TestServer(SampleFixture.limits(), silent, idle, brief)) {
       JsonNode problem = problem(slow.post("/v1/spend", LOGIN), 503);
       assertThat(problem.get("detail").asText())
