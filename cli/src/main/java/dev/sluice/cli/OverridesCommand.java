@@ -538,7 +538,7 @@ final class OverridesCommand extends CommandGroup {
       // A row of www.example.com, which a file can have, is not the row of example.com.
       String exact = override.exact(catalogue, Strictness.LENIENT);
       String widened = override.canonical(catalogue, Strictness.LENIENT);
-      for (String id : List.of(exact, widened)) {
+      for (String id : exact.equals(widened) ? List.of(exact) : List.of(exact, widened)) {
         if (database.onTable(catalogue, table -> table.setEnabled(name, id, enabled))) {
           console.err().println((enabled ? "enabled " : "disabled ") + name.bucketKey(id));
           return Exit.DONE;
