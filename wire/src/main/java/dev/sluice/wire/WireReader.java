@@ -247,7 +247,13 @@ public final class WireReader {
     return costs;
   }
 
-  private static void requireFew(int count) {
+  /**
+   * Checks the number of a settlement's costs.
+   *
+   * @param count the number of costs
+   * @throws WireException if there are more costs than a reservation can have
+   */
+  public static void requireFew(int count) {
     if (count > MOST_COSTS) {
       throw new WireException(
           COSTS,

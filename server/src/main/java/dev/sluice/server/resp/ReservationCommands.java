@@ -15,6 +15,7 @@ import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.RespConnection.Session;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
+import dev.sluice.wire.WireReader;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +28,6 @@ record ReservationCommands(LimitCommands limits, Reservations reservations) {
 
   private static final int EXPIRES = 4;
   private static final int SETTLED_FIELDS = 7;
-  private static final int MOST_COSTS = 100;
   private static final String ALLOW_ZERO = "ALLOWZERO";
 
   List<Command> all() {
@@ -86,12 +86,7 @@ record ReservationCommands(LimitCommands limits, Reservations reservations) {
             "found %s after the costs, expected %s or a limit and its cost"
                 .formatted(UnknownCommand.shown(request, request.count() - 1), ALLOW_ZERO));
       }
-      if (request.count() > MOST_COSTS * 2 + 3) {
-        throw new WireException(
-            "costs",
-            "found more than %s costs, expected at most %s, as many as a reservation has"
-                .formatted(MOST_COSTS, MOST_COSTS));
-      }
+      WireReader.requireFew((request.count() - 2) / 2);
       Costs costs = Costs.of(Map.of());
       for (int i = 2; i + 1 < request.count(); i += 2) {
         costs =
