@@ -184,7 +184,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (query.cost() != null) {
       throw new WireException(
           "cost",
-          "found a cost, but the rule book decides; write the cost into the rule, or add by=header");
+          "found a cost, but the rule book decides; write the cost into the rule, or name the limit in the query");
     }
     if (!book.hasRequestRules()) {
       throw new WireException(
