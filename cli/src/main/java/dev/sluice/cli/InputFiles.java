@@ -130,8 +130,9 @@ final class InputFiles {
       return onlyLine(
           place, StandardCharsets.UTF_8.newDecoder().decode(ByteBuffer.wrap(bytes)).toString());
     } catch (CharacterCodingException e) {
-      throw new InputException(
-          "%s: expected text in UTF-8, such as from openssl rand -base64 32".formatted(place));
+      String example =
+          option.equals(StorageOptions.TOKEN_KEY) ? ", such as from openssl rand -base64 32" : "";
+      throw new InputException("%s: expected text in UTF-8%s".formatted(place, example));
     }
   }
 

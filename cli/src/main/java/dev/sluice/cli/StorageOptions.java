@@ -29,7 +29,7 @@ final class StorageOptions {
 
   static final String USUAL_SNAPSHOT_INTERVAL = "1m";
 
-  private static final String TOKEN_KEY = "--token-key-file";
+  static final String TOKEN_KEY = "--token-key-file";
   private static final String AT_LEAST = "--local-at-least";
   private static final String AUTO = "local:auto";
   private static final Pattern LOCAL =

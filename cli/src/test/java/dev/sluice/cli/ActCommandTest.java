@@ -736,7 +736,10 @@ final class ActCommandTest {
     Cli binary =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "" + empty);
     assertThat(binary.err())
-        .contains("--store-password-file: " + empty + ": expected text in UTF-8");
+        .contains("--store-password-file: " + empty + ": expected text in UTF-8")
+        .doesNotContain("openssl"); // random text is not the password of a store
+    Cli key = Cli.run("serve", "--token-key-file", empty.toString());
+    assertThat(key.err()).contains("expected text in UTF-8, such as from openssl rand -base64 32");
     Cli missing =
         run("redis://h", "check", "NewOrdersPerAccount", "17", "--store-password-file", "/no/file");
     assertThat(missing.err()).contains("/no/file: there is no such file");

@@ -99,13 +99,22 @@ public final class Identity {
   }
 
   /**
-   * Identifies the caller of the next request, and counts this request. If the request needs no
-   * permission, only a known caller's request is counted.
+   * Identifies the caller of the next request, and counts this request. A request that needs no
+   * permission is counted only if the connection has a known token.
    */
   public Caller caller(Permission need, List<Noted> acts) {
-    return need == Permission.NOTHING && !isKnown()
+    return need == Permission.NOTHING && (tokenHash == null || !isKnown())
         ? access.stranger("resp", peer)
         : access.caller("resp", peer, tokenHash, certificateNames(), acts);
+  }
+
+  /** Counts a request that needs no permission, if {@link #caller} has not counted it. */
+  public void countWithoutToken() {
+    if (!isKnown()) {
+      access.admitStranger(peer);
+    } else if (tokenHash == null) {
+      var unused = access.caller("resp", peer, null, certificateNames(), List.of());
+    }
   }
 
   /** Refuses a caller that lacks the permission for a request. */

@@ -86,7 +86,7 @@ public final class LimiterCalls {
   }
 
   /** Returns the stage of a check, whose failure reports that the check charged nothing. */
-  private static <T> CompletionStage<T> unread(CompletionStage<T> check) {
+  public static <T> CompletionStage<T> unread(CompletionStage<T> check) {
     return check.exceptionally(
         failure -> {
           Throwable cause = Exceptions.peel(failure);

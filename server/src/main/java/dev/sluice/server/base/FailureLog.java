@@ -46,6 +46,12 @@ public final class FailureLog {
         why, id -> log.error("incident {}: a change could not be saved: {}", id, why));
   }
 
+  /** Logs that a request timed out before its change ended, and returns the id of the incident. */
+  public static String notInTime() {
+    String why = "a change did not end in time; it can still be made";
+    return INCIDENTS.of(why, id -> log.error("incident {}: {}", id, why));
+  }
+
   /** Logs a bug of the server with its stack trace, and returns the id of the incident. */
   @CanIgnoreReturnValue
   public static String internal(Throwable cause) {

@@ -114,6 +114,7 @@ final class DecisionStream {
 
     private final int number;
     private final int most; // the most bytes of the answer
+    private @Nullable Act act; // null for a malformed line
     private volatile byte @Nullable [] answer;
 
     Line(int number, int most) {
@@ -159,7 +160,8 @@ final class DecisionStream {
     }
     Line first = underWay.peek();
     if (first != null && first.answer == null) {
-      stop(undecided());
+      boolean onlyChecks = underWay.stream().allMatch(line -> line.act == Act.CHECK);
+      stop(HttpFailures.fault(HttpFailures.storeIsLate(), onlyChecks));
     } else {
       stop(whole ? notRead() : tooLate());
     }
@@ -168,10 +170,6 @@ final class DecisionStream {
 
   private boolean isDecided() {
     return whole && underWay.isEmpty() && endOfLine() < 0;
-  }
-
-  private static Fault undecided() {
-    return HttpFailures.fault(HttpFailures.storeIsLate());
   }
 
   static Fault tooLate() {
@@ -357,6 +355,7 @@ final class DecisionStream {
       counted = true; // the first line is counted as the request
       WireRequest wire = READER.read(lines, offset, length);
       Act act = wire.act();
+      line.act = act;
       Stages.onEnd(
           acts.send(act, wire, caller),
           (decision, failure) ->

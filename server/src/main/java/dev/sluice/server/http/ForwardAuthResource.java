@@ -138,7 +138,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
       query =
           asked.isPathBehind() ? ForwardAuthQuery.NONE : ForwardAuthQuery.parse(asked.ownQuery());
     } catch (WireException e) {
-      return inTheFormOf(asked, HttpFailures.answer(e)).toHttpResponse();
+      return inTheFormOf(queryOf(asked), HttpFailures.answer(e)).toHttpResponse();
     }
     return WholeResponse.of(
         decided(asked, query, AccessPart.caller(context))
@@ -184,7 +184,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     if (query.cost() != null) {
       throw new WireException(
           "cost",
-          "found a cost, but the rule book decides; write the cost into the rule, or add by=header");
+          "found a cost, but the rule book decides; write the cost into the rule, or name the limit in the query");
     }
     if (!book.hasRequestRules()) {
       throw new WireException(
@@ -358,23 +358,30 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   /** Converts an earlier handler's refusal to the form that the query asks for. */
   static AggregatedHttpResponse inTheFormAskedFor(
       ServiceRequestContext context, AggregatedHttpResponse answer) {
-    ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
-    HttpRequest request = context.request();
-    if (resource == null || request == null) {
-      return answer;
-    }
-    return inTheFormOf(AskedRequest.of(context, request, resource.clientAddress), answer);
+    return inTheFormOf(queryOf(context), answer);
   }
 
-  /** Sets the status of a refused request to the status that the proxy's query asks for. */
-  private static AggregatedHttpResponse inTheFormOf(
-      AskedRequest asked, AggregatedHttpResponse answer) {
+  /** Whether a request only checks the limits. */
+  static boolean isDry(ServiceRequestContext context) {
+    return queryOf(context).dry();
+  }
+
+  private static ForwardAuthQuery queryOf(ServiceRequestContext context) {
+    ForwardAuthResource resource = context.config().service().as(ForwardAuthResource.class);
+    HttpRequest request = context.request();
+    return resource == null || request == null
+        ? ForwardAuthQuery.NONE
+        : queryOf(AskedRequest.of(context, request, resource.clientAddress));
+  }
+
+  /** Returns the query as it was written; an empty query if it has a mistake. */
+  private static ForwardAuthQuery queryOf(AskedRequest asked) {
     try {
       return asked.isPathBehind()
-          ? answer
-          : inTheFormOf(ForwardAuthQuery.parse(asked.writtenQuery()), answer);
+          ? ForwardAuthQuery.NONE
+          : ForwardAuthQuery.parse(asked.writtenQuery());
     } catch (WireException e) {
-      return answer; // the query has a mistake
+      return ForwardAuthQuery.NONE;
     }
   }
 

@@ -68,13 +68,20 @@ final class HttpFailures implements ServerErrorHandler {
         : fault(failure);
   }
 
-  /** Whether a request only reads data; forward-auth requests charge, whatever their method. */
+  /** Whether a request only reads data; a forward-auth request does so if its query says so. */
   private static boolean onlyReads(ServiceRequestContext context) {
+    if (isAskedByProxies(context)) {
+      return ForwardAuthResource.isDry(context);
+    }
     HttpMethod method = context.method();
     return context.path().equals(HttpPart.CHECK)
         || context.path().equals(HttpPart.EXPLAIN)
-        || ((method == HttpMethod.GET || method == HttpMethod.HEAD)
-            && context.config().service().as(AskedByProxies.class) == null);
+        || method == HttpMethod.GET
+        || method == HttpMethod.HEAD;
+  }
+
+  private static boolean isAskedByProxies(ServiceRequestContext context) {
+    return context.config().service().as(AskedByProxies.class) != null;
   }
 
   private static Fault unread(StoreException failure) {
@@ -154,15 +161,26 @@ final class HttpFailures implements ServerErrorHandler {
    * Returns the problem details for a time-out: of the request's arrival, a change or the store.
    */
   private static Fault timedOut(ServiceRequestContext context) {
-    CompletableFuture<Void> arrival = context.request().whenComplete();
-    boolean isHere = arrival.isDone() && !arrival.isCompletedExceptionally();
-    boolean changes = context.path().startsWith(HttpPart.ADMIN_PATHS) && !onlyReads(context);
-    if (!isHere && (changes || context.method() == HttpMethod.POST)) {
+    boolean onlyReads = onlyReads(context);
+    boolean changes = context.path().startsWith(HttpPart.ADMIN_PATHS) && !onlyReads;
+    if (!isHere(context) && (changes || context.method() == HttpMethod.POST)) {
       return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
     }
-    return changes
-        ? Fault.notInTime(FailureLog.notKept("the request timed out before the change ended"))
-        : fault(storeIsLate(), onlyReads(context));
+    if (!changes) {
+      return fault(storeIsLate(), onlyReads);
+    }
+    return "true".equals(context.queryParam(ReloadResource.DRY_RUN))
+        ? Fault.notReady("the dry run did not end in time; nothing was changed")
+        : Fault.notInTime(FailureLog.notInTime());
+  }
+
+  /** Whether a request has arrived, with its body if the server reads the body. */
+  private static boolean isHere(ServiceRequestContext context) {
+    HttpRequest request = context.request();
+    CompletableFuture<Void> arrival = request.whenComplete();
+    return request.isEmpty() // such a request never completes, since nobody reads it
+        || isAskedByProxies(context)
+        || (arrival.isDone() && !arrival.isCompletedExceptionally());
   }
 
   /** Returns the exception for a store that did not answer before the request timed out. */

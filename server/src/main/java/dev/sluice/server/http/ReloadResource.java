@@ -66,7 +66,7 @@ import org.slf4j.LoggerFactory;
  */
 class ReloadResource extends Resource {
 
-  private static final String DRY_RUN = "dryRun";
+  static final String DRY_RUN = "dryRun";
 
   private final Generations generations;
   private final AuditLog audit;

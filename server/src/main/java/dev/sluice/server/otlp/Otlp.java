@@ -336,9 +336,9 @@ public final class Otlp implements AutoCloseable {
           .formatted(receiver, interval, traced, new TreeSet<>(headers.keySet()), attributes);
     }
 
-    /** Returns a text for a receiver's URL as a message may show it: without a password. */
+    /** Returns a receiver's URL as a message may show it; hides a URL that can have a secret. */
     public static String shown(String receiver) {
-      return SafeText.quote(receiver.replaceAll("//.*@", "//…@"));
+      return SafeText.quote(receiver.replaceAll("(?s)^(https?:)?.*[@?].*", "$1…"));
     }
 
     /** Returns the URL for one kind of data, with a path such as {@code v1/metrics}. */

@@ -122,6 +122,7 @@ final class ConnectionCommands {
               + " select the RESP protocol version at the same time");
       return;
     }
+    session.countWithoutToken();
     session.clientName(name);
     session.replies().resp3(resp3);
     int chosen = resp3 ? 3 : 2;
@@ -397,7 +398,7 @@ final class ConnectionCommands {
   }
 
   private static void reset(Request request, Session session) {
-    session.countUnknown();
+    session.countWithoutToken();
     session.clientName("");
     session.identity().forget();
     session.replies().resp3(false);
@@ -405,7 +406,7 @@ final class ConnectionCommands {
   }
 
   private static void quit(Request request, Session session) {
-    session.countUnknown();
+    session.countWithoutToken();
     session.replies().now(ReplyWriter::ok);
     session.end();
   }

@@ -436,18 +436,16 @@ final class RespConnection extends Client {
     }
 
     /**
-     * Counts a command of an unknown client that needs no permission. {@link #admit} cannot count
-     * such a command, since the command can contain a valid token.
+     * Counts a command that needs no permission, unless the client has sent a known token. {@link
+     * #admit} cannot count such a command, since the command can contain a valid token.
      */
-    void countUnknown() {
-      if (!identity.isKnown()) {
-        identity.admitStranger();
-      }
+    void countWithoutToken() {
+      identity.countWithoutToken();
     }
 
     /** Replies with an error, and counts the command if {@link #admit} has not counted it. */
     void error(String code, String text) {
-      countUnknown();
+      countWithoutToken();
       replies.error(code, text);
     }
 

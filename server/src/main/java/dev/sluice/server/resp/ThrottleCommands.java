@@ -12,6 +12,7 @@ import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.internal.direct.SpendPipeline.DirectLimit;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
 import dev.sluice.server.resp.Request.Decimals;
 import dev.sluice.server.resp.RespConnection.Session;
@@ -150,7 +151,9 @@ final class ThrottleCommands {
     boolean fits = quantity <= quota.burst();
     Transaction bucket = Transaction.of(LIMIT, quota, IdFormat.ofBytes(request.copy(1)));
     replies.later(
-        fits ? async.spend(bucket.withCost(quantity)) : async.check(bucket.withCost(0).checkOnly()),
+        fits
+            ? async.spend(bucket.withCost(quantity))
+            : LimiterCalls.unread(async.check(bucket.withCost(0).checkOnly())),
         (decision, writer) -> {
           if (fits) {
             denials.report(decision, () -> DeniedRequest.at(LimitCommands.DOOR));

@@ -31,6 +31,8 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.reactivestreams.Subscriber;
 import org.reactivestreams.Subscription;
 
@@ -270,6 +272,22 @@ final class DecisionPiecesTest {
     slow.asked.forEach(answer -> answer.complete(List.of(new Reading(0, 0)))); // too late
     run();
     assertThat(client.text).hasSize(before);
+  }
+
+  @ParameterizedTest
+  @CsvSource({
+    "check, check, nothing was charged",
+    "check, spend, whether anything was charged is unknown"
+  })
+  void lateCheck_chargedNothing_unlessALaterLineSpends(String first, String second, String said)
+      throws Exception {
+    DecisionStream stream = stream(new SlowStore());
+    send(stream, SPEND.replace("spend", first) + SPEND.replace("spend", second));
+    stream.late();
+    readAll();
+    assertThat(client.lines())
+        .singleElement()
+        .satisfies(line -> assertThat(line.get("detail").textValue()).endsWith("; " + said));
   }
 
   @Test

@@ -927,7 +927,7 @@ final class ForwardAuthTest {
         "?limit=ApiCallsPerKey&id=x&dry=yes | found \"yes\", expected false or true",
         "?limit=ApiCallsPerKey&id=x&headers=ieft | did you mean \"ietf\"",
         "?limit=ApiCallsPerKey&id=x&by=rules | found both by and limit, expected only one of them",
-        "?by=rules&cost=1 | the rule book decides; write the cost into the rule",
+        "?by=rules&cost=1 | write the cost into the rule, or name the limit in the query",
         "?by=rules | the rule book has no rules",
         "?limit=ApiCallsPerKey&id=x&limit=ApiCallsPerKey&id=x | again",
       })

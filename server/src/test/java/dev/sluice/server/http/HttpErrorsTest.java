@@ -409,6 +409,11 @@ final class HttpErrorsTest {
           .contains("nothing was charged");
       assertThat(problem(slow.post("/v1/check", LOGIN), 503).get("detail").asText())
           .contains("nothing was charged");
+      String proxied = "/v1/forward-auth?limit=ApiCallsPerKey&id=a";
+      assertThat(problem(slow.get(proxied + "&dry=true"), 503).get("detail").asText())
+          .contains("nothing was charged");
+      assertThat(problem(slow.post(proxied, "a client's body"), 503).get("detail").asText())
+          .contains("whether anything was charged is unknown");
     }
   }
 

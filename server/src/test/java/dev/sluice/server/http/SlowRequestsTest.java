@@ -163,7 +163,8 @@ final class SlowRequestsTest {
     HttpRequest request =
         HttpRequest.newBuilder(URI.create("http://" + HostPort.format(server.address()) + path))
             .header("Content-Type", "application/json")
-            .method(method, BodyPublishers.ofString(body))
+            .method(
+                method, body.isEmpty() ? BodyPublishers.noBody() : BodyPublishers.ofString(body))
             .build();
     return client.sendAsync(request, BodyHandlers.ofString());
   }
@@ -218,7 +219,7 @@ final class SlowRequestsTest {
     try (Socket reading = silent.accept();
         Socket changing = silent.accept()) {
       changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
-      changes.add(send("PUT", CHANGE, "{\"for\":\"1h\"}"));
+      changes.add(send("DELETE", CHANGE, ""));
       assertThat(changes)
           .allSatisfy(
               one -> {
@@ -239,6 +240,18 @@ final class SlowRequestsTest {
                     .filteredOn(line -> line.contains("\"result\":\"refused\""))
                     .hasSize(2)
                     .allMatch(line -> line.contains(Fault.TOO_LATE)));
+  }
+
+  @Test
+  void reloadWhoseTimeIsOver_isUnknown_butItsDryRunChangedNothing() throws Exception {
+    start(Duration.ofSeconds(2));
+    try (LogLines log = new LogLines()) {
+      String late = send("POST", "/v1/admin/reload", "").join().body();
+      assertThat(late).contains("tag:sluice.dev,2026:not-kept", "can still be made", "incident");
+      assertThat(log.text()).contains(": a change did not end in time; it can still be made");
+      assertThat(send("POST", "/v1/admin/reload?dryRun=true", "").join().body())
+          .contains("tag:sluice.dev,2026:not-ready", "nothing was changed");
+    }
   }
 
   @Test

@@ -203,6 +203,7 @@ final class RespStoreAwayTest {
   @ParameterizedTest
   @CsvSource({
     "SLUICE.CHECK PerUser ann, nothing was charged",
+    "CL.THROTTLE ann 1 2 60 5, nothing was charged",
     "SLUICE.BATCH CHECK PerUser ann 1 checkAndSpend, nothing was charged",
     "SLUICE.SPEND PerUser ann, whether anything was charged is unknown"
   })

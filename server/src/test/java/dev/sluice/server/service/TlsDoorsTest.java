@@ -8,6 +8,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 
 import com.linecorp.armeria.client.ClientFactory;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.Tokens;
 import dev.sluice.server.tls.Pem;
 import dev.sluice.yaml.LimitFilesException;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
@@ -49,6 +50,7 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Jedis;
+import redis.clients.jedis.Protocol.Command;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
@@ -209,6 +211,37 @@ final class TlsDoorsTest {
           .hasMessageContaining("client-7 has no role decide");
       assertThat(TlsFixture.send(client(known), service, "GET", "/v1/limits").statusCode())
           .isEqualTo(200);
+    }
+  }
+
+  @Test
+  void certificateWhoseBoundIsUsedUp_doesNotRefuseATokenOnItsConnection() throws Exception {
+    String token = Tokens.fresh();
+    Path tokens =
+        Files.writeString(
+            folder.resolve("tokens.yml"),
+            """
+            tokens: [{name: ops, sha256: %s, roles: [decide]}]
+            certificates:
+              - {name: client-7, requests: {burst: 2, count: 1, period: 1h}, roles: [decide]}
+            """
+                .formatted(Tokens.sha256(token)));
+    ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
+    SSLContext known = Pem.client(Pem.CLIENT, Pem.SERVER);
+    try (Service service = Service.start(config);
+        Aside.End end = Aside.end(service);
+        Jedis jedis = TlsFixture.jedis(service, known);
+        Jedis other = TlsFixture.jedis(service, known)) {
+      assertThat(command(jedis, "SLUICE.SPEND")).isNotNull();
+      assertThat(jedis.sendCommand(Command.HELLO, "2")).isNotNull();
+      assertThatThrownBy(() -> jedis.sendCommand(Command.HELLO, "2"))
+          .hasMessageStartingWith("THROTTLED");
+      assertThatThrownBy(() -> jedis.sendCommand(Command.RESET))
+          .hasMessageStartingWith("THROTTLED");
+      assertThat(jedis.auth(token)).isEqualTo("OK");
+      assertThat(command(jedis, "SLUICE.SPEND")).isNotNull();
+      assertThat(other.sendCommand(Command.HELLO, "2", "AUTH", "ops", token)).isNotNull();
+      assertThat(command(other, "SLUICE.SPEND")).isNotNull();
     }
   }
 
