@@ -198,6 +198,11 @@ record DescriptorRule(
     }
 
     @Override
+    public boolean skipsIpv4() {
+      return bits > 0 && entry.value().pieces().stream().noneMatch(text -> text.contains(":"));
+    }
+
+    @Override
     public @Nullable String nearest(String value) {
       if (bits > 0 && IpAddress.parse(value) == null && GroupedAddress.lowest(value) == null) {
         return null;

@@ -222,6 +222,12 @@ record RequestRule(
         && coversAll(paths, other.paths, PathPattern::covers);
   }
 
+  @Override
+  public boolean skipsIpv4() {
+    boolean isForIpv6 = clients.stream().allMatch(range -> range.toString().contains(":"));
+    return charging.skipsIpv4() && (clients.isEmpty() || !isForIpv6);
+  }
+
   private static <T> boolean coversAll(List<T> some, List<T> others, BiPredicate<T, T> covers) {
     return some.isEmpty()
         || (!others.isEmpty()
@@ -268,6 +274,11 @@ record RequestRule(
     @Override
     public @Nullable String value(RequestRule.Context context) {
       return varyBy.value(context.facts(), context.variables());
+    }
+
+    @Override
+    public boolean skipsIpv4() {
+      return word.startsWith("ip/");
     }
 
     @Override

@@ -105,6 +105,7 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
     }
     List<Node> items = ((Node.Sequence) Objects.requireNonNull(list)).items();
     warnOfCovered(rules, items, problems);
+    warnOfSkippedIpv4(rules, items, problems);
     if (requestsAlone) {
       warnOfDescriptors(rules, items, problems);
     }
@@ -113,6 +114,17 @@ final class RuleBookFile implements CompanionFile<RuleBook> {
       warnOfUnasked(book, rules, items, limits, problems);
     }
     return book;
+  }
+
+  /** Warns about rules that let IPv4 clients pass uncharged, since each id has an IPv6 range. */
+  private static void warnOfSkippedIpv4(List<AnyRule> rules, List<Node> items, Problems problems) {
+    for (int i = 0; i < rules.size(); i++) {
+      if (rules.get(i).skipsIpv4()) {
+        problems.warning(
+            items.get(i),
+            "found a rule that does not limit IPv4 clients, since each id has an IPv6 range: add a limit for IPv4 clients, or let the rule match only IPv6 addresses (clients: \"::/0\", or an entry with the value \"*:*\")");
+      }
+    }
   }
 
   /** Adds one warning for all rules for descriptors, since a book can have thousands of them. */

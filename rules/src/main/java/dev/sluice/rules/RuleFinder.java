@@ -126,6 +126,11 @@ final class RuleFinder {
     /** Returns whether this rule certainly matches everything that the other rule matches. */
     boolean covers(AnyRule other);
 
+    /** Whether the rule matches IPv4 clients, but charges them no enforced limit. */
+    default boolean skipsIpv4() {
+      return charging().skipsIpv4();
+    }
+
     /** Returns the line where the rule starts, from 1. */
     default int line() {
       return charging().line();

@@ -267,6 +267,12 @@ public record RuleMatch(
       }
     }
 
+    /** Whether every enforced limit, at least one, is skipped for IPv4 clients. */
+    boolean skipsIpv4() {
+      List<Charged<C>> enforced = limits.stream().filter(one -> !one.shadow()).toList();
+      return !enforced.isEmpty() && enforced.stream().allMatch(one -> one.id().skipsIpv4());
+    }
+
     RuleMatch match(C context) {
       List<RuleCharge> charges = new ArrayList<>(limits.size());
       for (Charged<C> charged : limits) {

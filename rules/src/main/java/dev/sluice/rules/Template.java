@@ -47,6 +47,11 @@ final class Template<C> {
       return this;
     }
 
+    /** Whether the placeholder skips the limit for IPv4 clients that the rule matches. */
+    default boolean skipsIpv4() {
+      return false;
+    }
+
     /** Returns a value as the placeholder writes it in ids, such as a range; null if unusable. */
     default @Nullable String nearest(String value) {
       return value;
@@ -292,6 +297,12 @@ final class Template<C> {
         .filter(piece -> piece.source() != null)
         .map(piece -> piece.text().substring(1, piece.text().length() - 1))
         .toList();
+  }
+
+  boolean skipsIpv4() {
+    return parts.stream()
+        .flatMap(List::stream)
+        .anyMatch(piece -> piece.source() != null && piece.source().skipsIpv4());
   }
 
   /** Returns the text of the template. */

@@ -92,7 +92,7 @@ public final class Caller {
     return new Caller(credential, rights, address, watch, List.of());
   }
 
-  /** Returns the token's or the certificate's name; "anybody" if there is neither. */
+  /** Returns the token's or the certificate's name; "anybody" or "unknown" if there is neither. */
   public String name() {
     List<String> names = credential.certificateNames().get();
     return names.isEmpty() ? credential.name() : names.get(0);

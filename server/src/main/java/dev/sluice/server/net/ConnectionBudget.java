@@ -97,6 +97,7 @@ public final class ConnectionBudget {
   private final AtomicLong nextSearchNanos = new AtomicLong(System.nanoTime());
   private final PacedLog closed = new PacedLog(log, System::nanoTime);
   private final PacedLog refused = new PacedLog(log, System::nanoTime);
+  private final PacedLog refusedRequests = new PacedLog(log, System::nanoTime);
 
   private final ConcurrentHashMap<Channel, Listening> listeners = new ConcurrentHashMap<>();
   private volatile Stage stage = Stage.OPEN;
@@ -292,6 +293,18 @@ public final class ConnectionBudget {
     connection.hold(bytes);
     connection.peer().heldBytes.addAndGet(bytes);
     heldBytes.addAndGet(bytes);
+  }
+
+  /** Logs that the budget had no room for a request. */
+  void refusedRequest(Client connection) {
+    refusedRequests.warn(
+        () ->
+            "request from %s refused: requests in flight hold %s of %s bytes, those of its address %s (at most half)"
+                .formatted(
+                    connection.remoteAddress(),
+                    heldBytes,
+                    budgetBytes,
+                    connection.peer().heldBytes));
   }
 
   /** Adds bytes that closed connections still hold; a negative number subtracts bytes. */

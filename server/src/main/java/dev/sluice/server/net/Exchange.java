@@ -197,6 +197,7 @@ final class Exchange implements Requests.HeldAnswers {
       Connection connection = Connection.of(channel);
       Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
       if (exchange == null) {
+        traffic.refusedRequest(connection);
         throw RefusedException.overloaded("no memory for more requests; try again in a second");
       }
       Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));

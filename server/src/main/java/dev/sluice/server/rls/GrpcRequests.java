@@ -80,7 +80,7 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
       return Requests.pass(next, context, request)
           .recover(failure -> failed(failure, context, start));
     } catch (RuntimeException e) {
-      return failed(e);
+      return failed(e, context, start);
     }
   }
 
@@ -98,17 +98,19 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
     }
   }
 
+  /** Answers and counts a request that failed before a service answered and counted it. */
   private HttpResponse failed(Throwable failure, ServiceRequestContext context, long start) {
-    if (GrpcStatuses.isTooLarge(failure) && context.path().equals(PlainCalls.PATH)) {
+    boolean isDecision = context.path().equals(PlainCalls.PATH);
+    if (isDecision && GrpcStatuses.isTooLarge(failure)) {
       RateLimitResponse answer = requests.tooLarge();
       meters.answered(answer, start);
       return PlainCalls.answer(answer).toHttpResponse();
     }
-    return failed(failure);
-  }
-
-  private static HttpResponse failed(Throwable failure) {
-    return HttpResponse.of(trailers(GrpcStatuses.status(failure)));
+    Status status = GrpcStatuses.status(failure);
+    if (isDecision) {
+      meters.failed(status, start);
+    }
+    return HttpResponse.of(trailers(status));
   }
 
   /** Returns the headers of a gRPC response without a message; they contain the gRPC status. */

@@ -75,9 +75,12 @@ final class RateLimitService extends RateLimitServiceGrpc.RateLimitServiceImplBa
   public void shouldRateLimit(
       RateLimitRequest request, StreamObserver<RateLimitResponse> observer) {
     long start = System.nanoTime();
+    ServiceRequestContext context = ServiceRequestContext.current();
+    if (context.isCancelled()) {
+      return; // timed out while this service was made; GrpcRequests has answered and counted it
+    }
     CompletionStage<RateLimitResponse> decided;
     try {
-      ServiceRequestContext context = ServiceRequestContext.current();
       decided =
           requests.decide(
               request, AccessPart.caller(context), DOOR, context.whenRequestCancelling());

@@ -6,6 +6,7 @@ import static dev.sluice.server.rls.TestRlsServer.descriptor;
 import static dev.sluice.server.rls.TestRlsServer.request;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
+import static org.assertj.core.api.Assertions.tuple;
 
 import com.linecorp.armeria.client.ClientRequestContextCaptor;
 import com.linecorp.armeria.client.Clients;
@@ -53,6 +54,7 @@ import io.grpc.reflection.v1.ServerReflectionGrpc.ServerReflectionStub;
 import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.StreamObserver;
+import io.micrometer.core.instrument.Timer;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -326,21 +328,23 @@ final class GrpcProtocolTest {
   }
 
   /** A deadline that a client sends by itself, without keeping to it. */
-  @Test
-  void deadline_isKeptByTheServer() {
+  @ParameterizedTest
+  @CsvSource({"identity, true", "identity, false", "gzip, true", "gzip, false"})
+  void deadline_isKeptByTheServer_andCountedOnce(String encoding, boolean first) {
+    if (!first) {
+      var unused = post(METHOD, framed(message("bob")), "grpc-encoding", encoding);
+      server.meters.clear();
+    }
     store.gated = true;
-    AggregatedHttpResponse response = post(METHOD, framed(message("ann")), "grpc-timeout", "100m");
+    AggregatedHttpResponse response =
+        post(METHOD, framed(message("ann")), "grpc-timeout", "100m", "grpc-encoding", encoding);
     assertThat(response.trailers().get("grpc-status", response.headers().get("grpc-status")))
         .isEqualTo(Integer.toString(Status.Code.DEADLINE_EXCEEDED.value()));
-    await()
-        .untilAsserted(
-            () ->
-                assertThat(
-                        server
-                            .meters
-                            .timer("sluice.rls.requests", "result", "deadline_exceeded")
-                            .count())
-                    .isOne());
+    store.gate.complete(null);
+    server.stop();
+    assertThat(server.meters.find("sluice.rls.requests").timers())
+        .extracting(timer -> timer.getId().getTag("result"), Timer::count)
+        .containsExactly(tuple("deadline_exceeded", 1L));
   }
 
   @Test

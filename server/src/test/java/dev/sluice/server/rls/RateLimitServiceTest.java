@@ -21,6 +21,8 @@ import dev.sluice.limit.Penalty;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.server.UnchargedException;
+import dev.sluice.server.http.LogLines;
+import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.store.BucketStore;
@@ -670,6 +672,23 @@ final class RateLimitServiceTest {
               });
       assertThat(lost.meters.timer("sluice.rls.requests", "result", "unavailable").count())
           .isEqualTo(1);
+    }
+  }
+
+  /** With {@code failure_mode_deny: false}, Envoy lets such a request pass all limits. */
+  @Test
+  void requestWithoutRoomInTheBudget_isUnavailable_countedAndLogged() {
+    ConnectionBudget full = new ConnectionBudget(8 << 10, 10, 10, Duration.ofSeconds(20));
+    try (LogLines log = new LogLines();
+        TestRlsServer busy = new TestRlsServer(limits(), store, full)) {
+      assertThatThrownBy(() -> busy.ask(descriptor("PerUser", "ann")))
+          .isInstanceOfSatisfying(
+              StatusRuntimeException.class,
+              e -> assertThat(e.getStatus().getCode()).isEqualTo(Status.Code.UNAVAILABLE));
+      assertThat(busy.meters.timer("sluice.rls.requests", "result", "unavailable").count())
+          .isEqualTo(1);
+      assertThat(log.text())
+          .contains("refused: requests in flight hold 0 of 8192 bytes, those of its address 0");
     }
   }
 

@@ -34,7 +34,7 @@ final class TestRlsServer implements AutoCloseable {
   private static final Settings USUAL = Settings.of(OverridePolicy.ALLOW);
 
   final SimpleMeterRegistry meters = new SimpleMeterRegistry();
-  final ConnectionBudget traffic = ConnectionBudget.usual();
+  final ConnectionBudget traffic;
   private final SluiceServer server;
 
   TestRlsServer(Limits limits, BucketStore store) {
@@ -43,6 +43,10 @@ final class TestRlsServer implements AutoCloseable {
 
   TestRlsServer(Limits limits, BucketStore store, Settings settings) {
     this(Limiter.of(limits, store), store, settings, port -> {});
+  }
+
+  TestRlsServer(Limits limits, BucketStore store, ConnectionBudget traffic) {
+    this(Limiter.of(limits, store), store, USUAL, traffic, port -> {});
   }
 
   TestRlsServer(Limits limits, BucketStore store, Consumer<SluiceServer.Builder> port) {
@@ -56,6 +60,16 @@ final class TestRlsServer implements AutoCloseable {
 
   private TestRlsServer(
       Limiter limiter, BucketStore store, Settings settings, Consumer<SluiceServer.Builder> port) {
+    this(limiter, store, settings, ConnectionBudget.usual(), port);
+  }
+
+  private TestRlsServer(
+      Limiter limiter,
+      BucketStore store,
+      Settings settings,
+      ConnectionBudget traffic,
+      Consumer<SluiceServer.Builder> port) {
+    this.traffic = traffic;
     Runnable ready =
         () -> {
           if (!traffic.isOpen()) {
