@@ -260,13 +260,20 @@ final class PostgresStoreTest {
   }
 
   @Test
-  void announcementThatFails_returnsTheConnectionAsItCame() throws SQLException {
+  void announcementThatFails_isExplainedInOneLine_andReturnsTheConnectionAsItCame()
+      throws SQLException {
     try (Connection real = source.getConnection()) {
       real.setNetworkTimeout(Runnable::run, 77_000);
       Presence list =
-          new SqlRoll("db", Proxies.lending(source, real), "SELECT nowhere(?, ?, ?)", new byte[0]);
+          new SqlRoll(
+              "db",
+              Proxies.lending(source, real),
+              "SELECT \"no\u001bwhere\"(?, ?, ?)",
+              new byte[0]);
       assertThatThrownBy(() -> list.announce("a", Duration.ofSeconds(1)))
-          .isInstanceOf(StoreException.class);
+          .isInstanceOf(StoreException.class)
+          .hasMessageMatching(
+              "db: the list of processes cannot be read: ERROR: function no\\\\u001bwhere\\(.* does not exist .*");
       assertThat(real.getNetworkTimeout()).isEqualTo(77_000);
     }
   }
