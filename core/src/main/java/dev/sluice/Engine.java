@@ -11,6 +11,7 @@ import dev.sluice.Reservation.Present;
 import dev.sluice.Reservation.Receipt;
 import dev.sluice.Reservation.Settlement;
 import dev.sluice.Settling.Due;
+import dev.sluice.Settling.Held;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.DirectStore.Buckets;
@@ -404,7 +405,8 @@ final class Engine {
   }
 
   private CompletionStage<Settlement> settle(BucketStore call, Receipt receipt, Costs costs) {
-    List<Due> due = costs.due(receipt.held(store), t -> Present.of(limits.get(), t));
+    List<Held> helds = receipt.held(store);
+    List<Due> due = Costs.due(helds, costs.byBucket(helds), t -> Present.of(limits.get(), t));
     return new Settling(store, due, () -> {}).settle(call);
   }
 

@@ -13,6 +13,7 @@ import dev.sluice.gcra.Gcra;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.limit.InvalidRequestException.Field;
@@ -21,8 +22,8 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.StoreException;
 import java.util.ArrayList;
-import java.util.Collection;
-import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.LinkedHashSet;
@@ -349,11 +350,12 @@ public final class Reservation implements AutoCloseable {
     }
     List<Held> helds = new ArrayList<>(taken.size());
     taken.forEach(one -> helds.add(one.held(store)));
-    List<Due> due = costs.due(helds, present);
+    Map<String, Long> trueCosts = costs.byBucket(helds);
+    List<Due> due = Costs.due(helds, trueCosts, present);
     if (!done.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
     }
-    taken.forEach(one -> costs.teach(one.transaction));
+    helds.forEach(held -> Costs.teach(held, trueCosts));
     return new Settling(store, due, this::forget).settle(call);
   }
 
@@ -541,7 +543,7 @@ public final class Reservation implements AutoCloseable {
      */
     public void requireFor(Receipt receipt) {
       List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
-      var unused = due(helds, transaction -> null);
+      var unused = byBucket(helds);
     }
 
     private static void put(Map<String, Long> costs, String key, String limit, long cost) {
@@ -562,28 +564,74 @@ public final class Reservation implements AutoCloseable {
     }
 
     /**
-     * Returns the cost to settle for each bucket to which a limit applies now.
+     * Returns the true cost of each bucket of a reservation that has one, by "limit:id" with the id
+     * in canonical form.
      *
      * @throws InvalidRequestException if these costs do not belong to the given reservation
      */
-    List<Due> due(List<Held> helds, Function<Transaction, @Nullable Present> present) {
-      Collection<String> limits = limits(helds);
+    Map<String, Long> byBucket(List<Held> helds) {
+      Map<String, Set<String>> buckets = new LinkedHashMap<>(); // a limit's quotas are one bucket
+      Map<String, IdFormat> formats = new HashMap<>();
+      Set<String> known = new LinkedHashSet<>();
+      for (Held held : helds) {
+        Transaction whole = held.transaction().whole();
+        buckets.computeIfAbsent(limit(held), limit -> new HashSet<>()).add(whole.bucketKey());
+        formats.putIfAbsent(limit(held), whole.name().id());
+        known.add(key(held));
+      }
       for (String limit : byLimit.keySet()) {
-        if (!limits.contains(limit)) {
-          throw unknown("limit", limit, limits);
+        if (!buckets.containsKey(limit)) {
+          throw unknown("limit", limit, buckets.keySet());
         }
       }
-      for (String bucket : byBucket.keySet()) {
-        if (helds.stream().noneMatch(held -> names(bucket, held.transaction()))) {
-          throw unknown(
-              "bucket",
-              bucket,
-              helds.stream().map(held -> limit(held) + ":" + held.transaction().id()).toList());
+      Map<String, Long> byId = new HashMap<>();
+      byBucket.forEach(
+          (given, cost) -> {
+            String key = known.contains(given) ? given : canonical(given, formats);
+            if (!known.contains(key)) {
+              throw unknown("bucket", given, known);
+            }
+            if (byId.put(key, cost) != null) {
+              throw twice(given);
+            }
+          });
+      Map<String, Long> costs = new HashMap<>();
+      for (Held held : helds) {
+        boolean isOneOfSeveral = Objects.requireNonNull(buckets.get(limit(held))).size() > 1;
+        Long cost = cost(limit(held), byId.get(key(held)), isOneOfSeveral);
+        if (cost != null) {
+          costs.put(key(held), cost);
         }
       }
+      return costs;
+    }
+
+    /** Returns "limit:id" with the canonical form of the id; the given text if there is none. */
+    private static String canonical(String given, Map<String, IdFormat> formats) {
+      int colon = given.indexOf(':'); // a limit's name contains no colon
+      String limit = given.substring(0, colon);
+      IdFormat format = formats.get(limit);
+      try {
+        return format == null
+            ? given
+            : limit + ":" + format.canonical(given.substring(colon + 1), Strictness.LENIENT);
+      } catch (InvalidRequestException e) {
+        return given;
+      }
+    }
+
+    /**
+     * Returns the cost to settle for each bucket to which a limit applies now.
+     *
+     * @param costs the true costs that {@link #byBucket} has returned
+     */
+    static List<Due> due(
+        List<Held> helds,
+        Map<String, Long> costs,
+        Function<Transaction, @Nullable Present> present) {
       List<Due> due = new ArrayList<>(helds.size());
       for (Held held : helds) {
-        Long cost = cost(held, Collections.frequency(limits, limit(held)) > 1);
+        Long cost = costs.get(key(held));
         Present now = held.isUncharged() ? null : present.apply(held.transaction());
         if (now != null) {
           due.add(new Due(held, cost == null ? held.tokens() : cost, cost != null, now));
@@ -592,76 +640,35 @@ public final class Reservation implements AutoCloseable {
       return due;
     }
 
-    /**
-     * Updates the estimate of a transaction with the transaction's true cost, if this object
-     * contains the true cost.
-     */
-    private void teach(Transaction transaction) {
-      Long byId = byBucket(transaction);
-      Long cost = byId == null ? byLimit.get(transaction.name().name()) : byId;
+    /** Updates the estimate of a transaction with its true cost, if the true cost is known. */
+    private static void teach(Held held, Map<String, Long> costs) {
+      Long cost = costs.get(key(held));
       if (cost != null) {
-        transaction.learn(cost);
+        held.transaction().learn(cost);
       }
     }
 
-    /** Returns the limit of each bucket; a limit with several quotas counts as one bucket. */
-    private static Collection<String> limits(List<Held> helds) {
-      if (helds.size() == 1) {
-        return List.of(limit(helds.get(0)));
-      }
-      Map<String, String> byKey = new LinkedHashMap<>();
-      helds.forEach(held -> byKey.putIfAbsent(held.transaction().whole().bucketKey(), limit(held)));
-      return byKey.values();
-    }
-
-    private @Nullable Long byBucket(Transaction transaction) {
-      Long cost = null;
-      for (Map.Entry<String, Long> one : byBucket.entrySet()) {
-        if (names(one.getKey(), transaction)) {
-          if (cost != null) {
-            throw twice(one.getKey());
-          }
-          cost = one.getValue();
-        }
-      }
-      return cost;
-    }
-
-    /** Returns whether a text is "limit:id" for the transaction, with any spelling of the id. */
-    private static boolean names(String bucket, Transaction transaction) {
-      String limit = transaction.name().name() + ":";
-      if (!bucket.startsWith(limit)) {
-        return false;
-      }
-      String id = bucket.substring(limit.length());
-      try {
-        return id.equals(transaction.id())
-            || transaction.name().id().canonical(id, Strictness.LENIENT).equals(transaction.id());
-      } catch (InvalidRequestException e) {
-        return false;
-      }
+    private static String key(Held held) {
+      return limit(held) + ":" + held.transaction().id();
     }
 
     private static String limit(Held held) {
       return held.transaction().name().name();
     }
 
-    private static InvalidRequestException unknown(
-        String what, String given, Collection<String> known) {
-      Set<String> each = new LinkedHashSet<>(known);
+    private static InvalidRequestException unknown(String what, String given, Set<String> known) {
       return new InvalidRequestException(
           Field.LIMIT,
           "the reservation has no %s %s%s; it has %s"
               .formatted(
                   what,
                   SafeText.printable(given),
-                  Suggestion.didYouMean(given, each),
-                  SafeText.printable(String.join(", ", each))));
+                  Suggestion.didYouMean(given, known),
+                  SafeText.printable(String.join(", ", known))));
     }
 
-    private @Nullable Long cost(Held held, boolean hasSeveralBuckets) {
-      String limit = limit(held);
-      Long cost = byBucket(held.transaction());
+    private @Nullable Long cost(String limit, @Nullable Long byId, boolean hasSeveralBuckets) {
+      Long cost = byId;
       Long byName = byLimit.get(limit);
       if (byName != null) {
         if (hasSeveralBuckets) {

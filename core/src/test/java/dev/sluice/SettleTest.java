@@ -13,6 +13,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
@@ -22,6 +23,7 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.concurrent.CompletionException;
@@ -243,6 +245,54 @@ final class SettleTest {
             "the reservation has no bucket TokensPerKey:c; did you mean \"TokensPerKey:a\"?; it has TokensPerKey:a, TokensPerKey:b");
     Settlement settled = call.settle(Costs.of(Map.of()).and(other, 30).and(KEY, "a", 4));
     assertThat(settled.parts()).extracting(Settlement.Part::remaining).containsExactly(96L, 70L);
+  }
+
+  @Test
+  void costsByOtherSpellingsOfManyIds_takeOneCanonicalFormEach() {
+    AtomicInteger forms = new AtomicInteger();
+    LimitName name = LimitName.builder(1, KEY).id(lowerCase(forms)).build();
+    Limits many =
+        Limits.builder(Catalogue.of(name)).limit(KEY, Quota.per(9, Duration.ofHours(1))).build();
+    Limiter counting = Limiter.of(many, store);
+    List<Transaction> calls = new ArrayList<>();
+    Costs costs = Costs.of(Map.of());
+    for (int i = 0; i < 60; i++) {
+      calls.add(counting.transaction(KEY, "a" + i));
+      costs = costs.and(KEY, "A" + i, 2);
+    }
+    Reservation call = counting.reserve(calls);
+    forms.set(0);
+    assertThat(call.settle(costs).parts())
+        .hasSize(60)
+        .allSatisfy(part -> assertThat(part.remaining()).isEqualTo(7));
+    assertThat(forms).hasValue(60);
+  }
+
+  /** A format whose ids are in lower case; counts the canonical forms. */
+  private static IdFormat lowerCase(AtomicInteger forms) {
+    return new IdFormat() {
+      @Override
+      public String name() {
+        return "lowerCase";
+      }
+
+      @Override
+      public String canonical(String text, Strictness strictness) {
+        forms.incrementAndGet();
+        return text.toLowerCase(Locale.ROOT);
+      }
+    };
+  }
+
+  @Test
+  void idGivenInTwoSpellings_isRefused() {
+    LimitName name = LimitName.builder(1, KEY).id(lowerCase(new AtomicInteger())).build();
+    Limits one =
+        Limits.builder(Catalogue.of(name)).limit(KEY, Quota.per(9, Duration.ofHours(1))).build();
+    Reservation call = Limiter.of(one, store).reserve(KEY, "a");
+    assertThatIllegalArgumentException()
+        .isThrownBy(() -> call.settle(Costs.of(Map.of()).and(KEY, "A", 1).and(KEY, "a", 1)))
+        .withMessage("the cost of TokensPerKey:a is given twice; give it once");
   }
 
   @Test

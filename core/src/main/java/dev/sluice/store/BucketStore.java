@@ -456,7 +456,9 @@ public interface BucketStore extends AutoCloseable {
       /** The batch waited in the queue for too long. */
       WAITED_TOO_LONG,
       /** The server is marked down. */
-      DOWN
+      DOWN,
+      /** Another transaction of the database has locked a bucket of the batch. */
+      LOCKED
     }
 
     /** The state of the circuit breaker of a server. */

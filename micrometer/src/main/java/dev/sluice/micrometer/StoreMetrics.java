@@ -23,7 +23,8 @@ import java.util.function.Function;
  *       result is {@code answered}, {@code failed} or {@code timed_out}
  *   <li>{@code ratelimits_redis_call_batches{server}}, the number of callers that shared a call
  *   <li>{@code ratelimits_redis_refused_total{server,reason}}, batches that were rejected before
- *       they were sent; reason is {@code queue_full}, {@code waited_too_long} or {@code down}
+ *       they were sent; reason is {@code queue_full}, {@code waited_too_long}, {@code down} or
+ *       {@code locked}
  *   <li>{@code ratelimits_redis_up{server}}, 0 while the server is marked down, otherwise 1
  *   <li>{@code ratelimits_redis_changes_total{server,state}}, how often the server was marked
  *       {@code down} or {@code up}

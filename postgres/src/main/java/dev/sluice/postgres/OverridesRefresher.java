@@ -101,7 +101,9 @@ public final class OverridesRefresher implements AutoCloseable {
    * @param table the table
    * @param base returns the limits of the files, which the overrides of the table can change;
    *     called on each change, and must not block
-   * @param target receives the limits of the files with the table's overrides applied
+   * @param target receives the limits of the files with the table's overrides applied; usually a
+   *     {@link CurrentLimits#derived} reference of the files' limits, so that a reload of the files
+   *     that the target would refuse is refused too
    * @param interval the time from the end of a read to the next read, more than zero and at most
    *     292 years; each wait is shortened at random by up to half, so that the processes of a fleet
    *     do not read at the same time
@@ -121,8 +123,8 @@ public final class OverridesRefresher implements AutoCloseable {
   }
 
   /**
-   * Returns whether the table has been read at least once. Before the first read, only the files'
-   * limits apply, so a server should not yet accept traffic.
+   * Returns whether the table has been read at least once. Before the first successful read, only
+   * the files' limits apply, so a server should not yet accept traffic.
    *
    * @return true after the first successful read, even if later reads fail
    */
@@ -135,7 +137,8 @@ public final class OverridesRefresher implements AutoCloseable {
    * Blocks on the database. If the read fails, the failure is reported to the listener, like the
    * failure of any other read.
    *
-   * @return whether this read, or a read that began later, has read the table
+   * @return whether this read, or a read that began later, has read the table, and its overrides
+   *     were not refused
    */
   @CanIgnoreReturnValue
   public boolean refreshNow() {
@@ -193,7 +196,7 @@ public final class OverridesRefresher implements AutoCloseable {
     long number = reads.incrementAndGet();
     try {
       Afterwards read = loaded(number, table.enabledRows()).tell();
-      if (!thread.isShutdown()) {
+      if (read.hasRead() && !thread.isShutdown()) {
         ready.set(true); // set only after the listener was notified
       }
       return read;
@@ -223,7 +226,8 @@ public final class OverridesRefresher implements AutoCloseable {
   /**
    * What remains to do after a read: notify the listener, and wait.
    *
-   * @param hasRead whether this read, or a read that began later, has read the table
+   * @param hasRead whether this read, or a read that began later, has read the table, and its
+   *     overrides were not refused
    * @param next the wait before the next read
    * @param told notifies the listener. Runs without a lock, since the listener can take a lock that
    *     another caller of {@link #refreshNow} holds
@@ -255,12 +259,25 @@ public final class OverridesRefresher implements AutoCloseable {
       return new Afterwards(true, next, () -> listener.empty(Instant.now(), content.bad()));
     }
     if (number > inForce) { // otherwise the rows of a newer read are already in force
+      try {
+        target.replace(files.withOverrides(content.living(Instant.now())));
+      } catch (IllegalArgumentException e) { // such as the check of a filter's rules
+        return refused(e, next);
+      }
       rows = read.rows();
       inForce = number;
-      target.replace(files.withOverrides(content.living(Instant.now())));
     }
     Limits held = target.get();
     return new Afterwards(true, next, () -> listener.refreshed(Instant.now(), held, content.bad()));
+  }
+
+  private Afterwards refused(IllegalArgumentException failure, Duration next) {
+    LOG.log(
+        Level.WARNING,
+        "the limits with the overrides of the table were refused; the previous limits stay in force: {0}",
+        failure.getMessage());
+    SQLException cause = new SQLException(failure);
+    return new Afterwards(false, next, () -> listener.failed(Instant.now(), cause, next));
   }
 
   private synchronized Afterwards failed(long number, SQLException failure) {

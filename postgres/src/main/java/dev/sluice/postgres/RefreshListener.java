@@ -34,10 +34,12 @@ public interface RefreshListener {
   default void empty(Instant at, List<BadRow> bad) {}
 
   /**
-   * Called when the table could not be read and the previous overrides stay in force.
+   * Called when the table could not be read, or the limits with its overrides were refused, and the
+   * previous overrides stay in force.
    *
    * @param at when the read failed
-   * @param failure the database's error
+   * @param failure the database's error, or an exception whose cause says why the limits were
+   *     refused
    * @param retryIn the time until the next read
    */
   default void failed(Instant at, SQLException failure, Duration retryIn) {}

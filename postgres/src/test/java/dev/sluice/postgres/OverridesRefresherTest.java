@@ -32,8 +32,10 @@ import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.concurrent.atomic.AtomicReference;
+import java.util.function.Function;
 import java.util.logging.Filter;
 import java.util.logging.Logger;
+import java.util.logging.SimpleFormatter;
 import javax.sql.DataSource;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
@@ -115,27 +117,65 @@ class OverridesRefresherTest {
   }
 
   @Test
-  void anEmptyRefresh_keepsWhatIsThere_andWarnsOnce() throws SQLException {
+  void anEmptyRefresh_keepsWhatIsThere_andWarnsOnce() throws Exception {
     put("1", 30);
     start(table);
     await().until(() -> burst("1") == 30);
 
-    List<String> warned = new CopyOnWriteArrayList<>();
+    List<String> warned =
+        logOf(
+            () -> {
+              sql("DELETE FROM rate_limit_overrides");
+              await().until(() -> recorder.empties >= 3);
+            });
+    assertThat(burst("1")).isEqualTo(30);
+    assertThat(warned).filteredOn(one -> one.contains("no valid row")).hasSize(1);
+  }
+
+  private static List<String> logOf(Event event) throws Exception {
+    List<String> lines = new CopyOnWriteArrayList<>();
     Logger log = Logger.getLogger(OverridesRefresher.class.getName());
     Filter before = log.getFilter();
     log.setFilter(
         record -> {
-          warned.add(record.getMessage());
+          lines.add(new SimpleFormatter().formatMessage(record));
           return false;
         });
     try {
-      sql("DELETE FROM rate_limit_overrides");
-      await().until(() -> recorder.empties >= 3);
+      event.happens();
     } finally {
       log.setFilter(before);
     }
+    return lines;
+  }
+
+  /** As the rules of a filter refuse limits with a burst below a rule's cost. */
+  @Test
+  void limitsThatACheckRefuses_areNotReportedAsAFailedRead_andAreTriedAgain() throws Exception {
+    put("1", 30);
+    start(table);
+    await().until(() -> burst("1") == 30);
+    Function<Limits, List<String>> check =
+        checked ->
+            checked.quotaFor(ORDERS, "1").burst() < 5 ? List.of("a burst below 5") : List.of();
+    limits.addCheck(check);
+    List<String> lines =
+        logOf(
+            () -> {
+              put("1", 4);
+              await().until(() -> !recorder.failures.isEmpty());
+            });
+    assertThat(lines)
+        .isNotEmpty()
+        .containsOnly(
+            "the limits with the overrides of the table were refused; the previous limits stay in force:"
+                + " a burst below 5");
+    assertThat(recorder.failures.get(0).getCause()).hasMessage("a burst below 5");
+    assertThat(refresher.refreshNow()).isFalse();
     assertThat(burst("1")).isEqualTo(30);
-    assertThat(warned).filteredOn(one -> one.contains("no valid row")).hasSize(1);
+    refresher.baseChanged(); // does not apply the refused overrides
+    limits.removeCheck(check);
+    await().until(() -> burst("1") == 4);
   }
 
   /** As a job does that replaces all rows, and began before the read. */

@@ -70,7 +70,7 @@ final class KeyScan {
       }
     } catch (RedisException e) {
       throw new StoreException(
-          "%s: the keys cannot be listed: %s".formatted(uri, e.getMessage()), e);
+          "%s: the keys cannot be listed: %s".formatted(uri, ServerFault.of(e).words()), e);
     } finally {
       scan.clients.close();
     }

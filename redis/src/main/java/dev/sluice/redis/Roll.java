@@ -96,7 +96,8 @@ final class Roll implements Presence {
       throw cause instanceof TimeoutException
           ? timedOut(cause)
           : new StoreException(
-              "%s: the list of processes cannot be read: %s".formatted(store, cause.getMessage()),
+              "%s: the list of processes cannot be read: %s"
+                  .formatted(store, ServerFault.of(cause).words()),
               cause);
     } catch (TimeoutException e) {
       throw timedOut(e);

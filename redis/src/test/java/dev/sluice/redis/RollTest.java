@@ -121,6 +121,17 @@ final class RollTest {
   }
 
   @Test
+  void failure_isExplainedByItsCause() {
+    try (BucketStore store = open(URI.create("redis://127.0.0.1:1"), "")) {
+      Presence roll = store.presence().orElseThrow();
+      assertThatThrownBy(() -> roll.announce("a", LONG))
+          .hasMessageContaining("the list of processes cannot be read: connection refused");
+      assertThatThrownBy(() -> store.someKeys(1, LONG))
+          .hasMessageContaining("the keys cannot be listed: connection refused");
+    }
+  }
+
+  @Test
   void ringThatLostAServer_keepsTheListOfTheOthers() {
     try (LocalRedis lost = LocalRedis.start(RedisBinary.bundled());
         LocalRedis left = LocalRedis.start(RedisBinary.bundled())) {

@@ -25,6 +25,7 @@ public interface Endpoint {
 
   /**
    * Returns why a batch is not sent now, although the server is reachable; null to send the batch.
+   * Reports a batch that is not sent to the observer.
    *
    * @param keys the keys of the charges, as for {@link #call}
    */

@@ -98,7 +98,7 @@ public final class StoreContext {
     return log;
   }
 
-  BucketStore.Observer observer() {
+  public BucketStore.Observer observer() {
     return observer;
   }
 

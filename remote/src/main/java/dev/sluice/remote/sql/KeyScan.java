@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -50,6 +51,11 @@ public final class KeyScan {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";
   }
 
+  /** Returns the message of a failure in one line, with invisible characters escaped. */
+  static String words(SQLException failure) {
+    return SafeText.printable(String.valueOf(failure.getMessage()).replaceAll("\\s+", " "));
+  }
+
   /** Reads keys until {@code most} keys are found or the time is over. */
   public List<String> keys(int most, Duration longest) {
     List<String> found = new ArrayList<>();
@@ -69,8 +75,7 @@ public final class KeyScan {
       }
       return found;
     } catch (SQLException e) {
-      throw new StoreException(
-          "%s: the keys cannot be listed: %s".formatted(name, e.getMessage()), e);
+      throw new StoreException("%s: the keys cannot be listed: %s".formatted(name, words(e)), e);
     }
   }
 

@@ -11,24 +11,21 @@ import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.Topology;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.BucketStore.Observer.Refusal;
 import dev.sluice.store.StoreException;
 import java.lang.System.Logger.Level;
-import java.nio.ByteBuffer;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.HashMap;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Set;
 import java.util.SplittableRandom;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ThreadFactory;
 import java.util.concurrent.TimeUnit;
@@ -50,13 +47,8 @@ import org.jspecify.annotations.Nullable;
  * link without a connection therefore takes no calls.
  *
  * A call that times out after it was sent is also cancelled in the database. The SQL functions
- * bound their waits for locks themselves, and a connection that does not respond is closed.
- *
- * If another transaction has locked a bucket, each call that charges this bucket would occupy a
- * link until the database gives up, and delay other buckets. After a call with only one batch has
- * failed because of a lock, further batches of exactly the same buckets are therefore rejected for a
- * third of the time-out, and then while one request tries these buckets again. The database does not
- * tell which bucket of a batch is locked, so only a call for a single bucket marks this bucket alone.
+ * bound their waits for locks themselves, and a connection that does not respond is closed. Batches
+ * with a bucket that another transaction has locked are rejected: see LockedBuckets.
  *
  * A call leaves nothing in its session except prepared statements, and the store also works without
  * prepared statements. A pooler is therefore allowed to run each call in a different session.
@@ -73,8 +65,6 @@ public final class SqlDatabase implements Endpoint, Topology {
   // A connection that is silent for this many time-outs is closed.
   private static final int SILENT_TIMEOUTS = 2;
   private static final int ATTEMPTS = 3; // tries of a call that has changed nothing
-  private static final int LOCK_WAITS = 3; // how many waits for a lock a time-out has room for
-  private static final int MOST_LOCKED = 1_024;
 
   private final String name;
   private final DataSource source;
@@ -83,7 +73,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   private final Breaker breaker;
   private final RequestQueue queue;
   private final BlockingQueue<SqlCall> calls;
-  private final Map<Set<ByteBuffer>, Locked> locked = new ConcurrentHashMap<>();
+  private final LockedBuckets locked;
   private final List<Link> links = new ArrayList<>();
   private final AtomicInteger opened = new AtomicInteger(); // connections that are open now
   private final AtomicInteger broken = new AtomicInteger(); // connections broken so far
@@ -104,6 +94,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     this.source = source;
     this.dialect = dialect;
     this.context = context;
+    this.locked = new LockedBuckets(context.timeoutNanos());
     this.breaker = context.breaker(name, this::probeOnce);
     this.queue = context.queue(this, new AtomicInteger());
     this.calls = context.timing().queue();
@@ -144,83 +135,18 @@ public final class SqlDatabase implements Endpoint, Topology {
     return dialect.fault(failure);
   }
 
-  /**
-   * A lock of another transaction on one of several buckets, and until when charges of all these
-   * buckets together are rejected.
-   *
-   * @param trier the batch that tries the buckets again, which passes; null for none
-   */
-  private record Locked(Throwable failure, long until, @Nullable List<Charge> trier) {}
-
   @Override
   public @Nullable StoreException refusal(List<byte[]> keys, List<Charge> batch) {
-    Locked known = lockOf(keys, batch);
-    if (known != null) {
-      return dialect.fault(known.failure).exception(name);
-    }
-    if (!locked.isEmpty() && writes(batch)) {
-      long until = nanoTime() + context.timeoutNanos();
-      for (Set<ByteBuffer> buckets : markable(keys)) {
-        locked.computeIfPresent(buckets, (same, last) -> new Locked(last.failure, until, batch));
-      }
-    }
-    return null;
+    Throwable lock = lockOf(keys, batch);
+    return lock == null ? null : dialect.fault(lock).exception(name);
   }
 
-  private @Nullable Locked lockOf(List<byte[]> keys, List<Charge> batch) {
-    if (locked.isEmpty() || !writes(batch)) {
-      return null;
+  private @Nullable Throwable lockOf(List<byte[]> keys, List<Charge> batch) {
+    Throwable lock = locked.refusal(keys, batch, nanoTime());
+    if (lock != null) {
+      context.observer().refused(name, Refusal.LOCKED);
     }
-    long now = nanoTime();
-    for (Set<ByteBuffer> buckets : markable(keys)) {
-      Locked known = locked.get(buckets);
-      if (known != null && known.trier != batch && now - known.until < 0) {
-        return known;
-      }
-    }
-    return null;
-  }
-
-  private static boolean writes(List<Charge> batch) {
-    return batch.stream().anyMatch(charge -> charge.op() != Op.CHECK);
-  }
-
-  /** Returns each bucket of a batch, and all buckets of the batch together. */
-  private static List<Set<ByteBuffer>> markable(List<byte[]> keys) {
-    List<Set<ByteBuffer>> markable = new ArrayList<>();
-    keys.forEach(key -> markable.add(Set.of(ByteBuffer.wrap(key))));
-    markable.add(together(keys));
-    return markable;
-  }
-
-  private static Set<ByteBuffer> together(List<byte[]> keys) {
-    Set<ByteBuffer> buckets = new HashSet<>();
-    keys.forEach(key -> buckets.add(ByteBuffer.wrap(key)));
-    return buckets;
-  }
-
-  private void wasLocked(SqlCall call, Throwable failure) {
-    Set<ByteBuffer> buckets = together(call.keys);
-    if (call.batches.size() == 1 || buckets.size() == 1) {
-      long now = nanoTime();
-      locked.values().removeIf(one -> now - one.until >= 0);
-      if (locked.size() >= MOST_LOCKED) {
-        locked.clear();
-      }
-      long until = now + context.timeoutNanos() / LOCK_WAITS;
-      locked.put(buckets, new Locked(failure, until, null));
-    }
-  }
-
-  private void wasNotLocked(SqlCall call) {
-    if (!locked.isEmpty() && call.batches.stream().anyMatch(SqlDatabase::writes)) {
-      int first = 0;
-      for (List<Charge> batch : call.batches) {
-        int end = first + batch.size();
-        markable(call.keys.subList(first, end)).forEach(locked::remove);
-        first = end;
-      }
-    }
+    return lock;
   }
 
   @Override
@@ -412,9 +338,9 @@ public final class SqlDatabase implements Endpoint, Topology {
     }
 
     private void serve(SqlCall call) {
-      Locked known = call.batches.size() == 1 ? lockOf(call.keys, call.batches.get(0)) : null;
-      if (known != null) {
-        call.completeExceptionally(known.failure);
+      Throwable lock = call.batches.size() == 1 ? lockOf(call.keys, call.batches.get(0)) : null;
+      if (lock != null) {
+        call.completeExceptionally(lock);
         return;
       }
       Connection on;
@@ -429,18 +355,17 @@ public final class SqlDatabase implements Endpoint, Topology {
         return;
       }
       if (!call.mayLeave(() -> cancelLater(call))) {
+        locked.failed(call.keys, call.batches, null, nanoTime());
         call.stayedHere();
         return;
       }
       try {
         long[] answer = answer(call, on);
-        wasNotLocked(call);
+        locked.succeeded(call.keys, call.batches);
         call.complete(answer);
       } catch (Throwable e) {
         SqlFault fault = dialect.fault(e);
-        if (fault.isLocked()) {
-          wasLocked(call, e);
-        }
+        locked.failed(call.keys, call.batches, fault.isLocked() ? e : null, nanoTime());
         if (fault.breaksConnection()) {
           broken.incrementAndGet();
           leave();

@@ -65,7 +65,7 @@ public final class SqlRoll implements Presence {
       }
     } catch (SQLException e) {
       throw new StoreException(
-          "%s: the list of processes cannot be read: %s".formatted(name, e.getMessage()), e);
+          "%s: the list of processes cannot be read: %s".formatted(name, KeyScan.words(e)), e);
     }
   }
 
