@@ -48,7 +48,7 @@ public final class LoginApplication extends Application<Configuration> {
                 Rule.on("/login")
                     .methods("POST")
                     .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
-                    .countOnly(401)
+                    .countAllBut(200)
                     .build())
             .rule(
                 Rule.on("/login")

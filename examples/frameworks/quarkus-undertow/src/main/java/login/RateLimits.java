@@ -42,7 +42,7 @@ public class RateLimits implements Filter {
               Rule.on("/login")
                   .methods("POST")
                   .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
-                  .countOnly(401)
+                  .countAllBut(200)
                   .build())
           .rule(
               Rule.on("/login")

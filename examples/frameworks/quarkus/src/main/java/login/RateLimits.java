@@ -47,7 +47,7 @@ public class RateLimits {
               Rule.on("/login")
                   .methods("POST")
                   .limit("FailedLoginsPerIPAddress", VaryBy.clientAddress())
-                  .countOnly(401)
+                  .countAllBut(200)
                   .build())
           .rule(
               Rule.on("/login")

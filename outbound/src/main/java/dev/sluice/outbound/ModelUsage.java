@@ -13,9 +13,10 @@ import java.util.Set;
  * Supports the responses of OpenAI, Anthropic, Gemini, Groq, Ollama and compatible providers.
  *
  * <pre>{@code
+ * LongConsumer cost = RateLimitFilter.cost(request);
  * ModelUsage usage = new ModelUsage();
- * model.stream(request, event -> usage.read(event.data()));
- * usage.total().ifPresent(tokens -> RateLimitFilter.cost(request, tokens));
+ * model.stream(question, event -> usage.read(event.data()));
+ * usage.total().ifPresent(cost);
  * }</pre>
  *
  * <p>Token counts are read only from the objects in which a provider reports them. The text and the

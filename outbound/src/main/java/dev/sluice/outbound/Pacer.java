@@ -445,8 +445,16 @@ public final class Pacer {
      * Makes the pacer.
      *
      * @return a pacer without any pause
+     * @throws IllegalArgumentException if {@code maxWait} exceeds the limit's longest wait
      */
     public Pacer build() {
+      Duration longest = limit.name().longestWait();
+      boolean isBounded = longest.compareTo(Duration.ofNanos(Long.MAX_VALUE)) < 0;
+      if (isBounded && maxWait.compareTo(longest) > 0) {
+        throw new IllegalArgumentException(
+            "maxWait: found %s, expected at most the longest wait of %s (%s)"
+                .formatted(maxWait, limit.name(), longest));
+      }
       return new Pacer(this);
     }
   }

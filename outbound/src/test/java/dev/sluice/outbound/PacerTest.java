@@ -5,13 +5,20 @@ import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limit;
+import dev.sluice.Limiter;
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.Catalogue;
+import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.LimitName;
+import dev.sluice.limit.Limits;
+import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.LoggedLines;
 import dev.sluice.testkit.ManualTime;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.time.Duration;
+import java.time.temporal.ChronoUnit;
 import java.util.ArrayDeque;
 import java.util.Deque;
 import java.util.List;
@@ -120,6 +127,23 @@ class PacerTest {
             () -> PacedWebClient.filter(null))) {
       assertThatThrownBy(door).isInstanceOf(NullPointerException.class).hasMessage("pacer");
     }
+  }
+
+  @Test
+  void build_maxWaitAboveTheLimitsLongestWait_isRefused() {
+    LimitName partner =
+        LimitName.builder("CallsPerPartner").longestWait(Duration.ofSeconds(30)).build();
+    Limits limits =
+        Limits.builder(Catalogue.of(partner)).limit("CallsPerPartner", Quota.per(1, HOUR)).build();
+    Limit named =
+        Limiter.of(new CurrentLimits(limits), BucketStore.inMemory(time)).limit("CallsPerPartner");
+
+    assertThat(Pacer.builder(named, Duration.ofSeconds(30)).build()).isNotNull();
+    assertThatThrownBy(() -> Pacer.builder(named, Duration.ofMinutes(1)).build())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage(
+            "maxWait: found PT1M, expected at most the longest wait of CallsPerPartner (PT30S)");
+    assertThat(Pacer.builder(limit, ChronoUnit.FOREVER.getDuration()).build()).isNotNull();
   }
 
   @Test

@@ -27,6 +27,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.LongConsumer;
 import java.util.function.Supplier;
 import java.util.stream.Stream;
 
@@ -112,19 +113,34 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Sets the true cost of a request, for the rules that {@linkplain Rule.Builder#estimate
-   * estimated} the cost; does nothing if no rule estimated the cost. Any thread can set the cost
-   * when it is known, even after the client has disconnected. If several costs are set, the last
-   * cost before the end of the response counts. If this method is first called after the end of the
-   * response, only the cost of the first call counts.
+   * estimated} the cost; does nothing if no rule estimated the cost. Any thread can call this
+   * method until the request ends; after the end, a container can reject the call with an {@link
+   * IllegalStateException}, or ignore the call. If the client can disconnect before the cost is
+   * known, use {@link #cost(ServletRequest)}.
    *
    * @param request the request that the filter has passed on, or a wrapper of it
    * @param tokens the number of tokens to charge for the request
    * @throws IllegalArgumentException if the cost is below 1
    */
   public static void cost(ServletRequest request, long tokens) {
-    if (request.getAttribute(ADMISSIONS) instanceof List<?> admissions) {
-      admissions.forEach(admission -> ((Admission) admission).cost(tokens));
-    }
+    cost(request).accept(tokens);
+  }
+
+  /**
+   * Returns a function that sets the true cost of a request, as {@link #cost(ServletRequest, long)}
+   * does. Call this method before the request ends. Any thread can call the function, even after
+   * the end of the request. If the function sets several costs, the last cost before the end of the
+   * response counts. If the function is first called after the end of the response, only the cost
+   * of the first call counts.
+   *
+   * @param request the request that the filter has passed on, or a wrapper of it
+   * @return a function that takes the number of tokens to charge for the request, and throws an
+   *     {@link IllegalArgumentException} if the number is below 1
+   */
+  public static LongConsumer cost(ServletRequest request) {
+    return request.getAttribute(ADMISSIONS) instanceof List<?> admissions
+        ? tokens -> admissions.forEach(admission -> ((Admission) admission).cost(tokens))
+        : tokens -> {};
   }
 
   private static void expectCost(HttpServletRequest request, Admission admission) {

@@ -11,12 +11,20 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import jakarta.servlet.AsyncContext;
+import jakarta.servlet.AsyncEvent;
+import jakarta.servlet.AsyncListener;
 import jakarta.servlet.http.HttpServlet;
 import jakarta.servlet.http.HttpServletRequest;
 import jakarta.servlet.http.HttpServletResponse;
 import java.io.IOException;
+import java.net.InetAddress;
+import java.net.Socket;
+import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.Locale;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.TimeUnit;
+import java.util.function.LongConsumer;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -32,6 +40,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 class EstimateTest {
 
   private final Limiter limiter = Limiters.on(new ManualTime());
+  private final CompletableFuture<LongConsumer> ended = new CompletableFuture<>();
   private final WebServer web;
 
   EstimateTest(Container container) {
@@ -71,6 +80,24 @@ class EstimateTest {
     await()
         .atMost(Duration.ofMinutes(1))
         .until(() -> remaining(limiter, "FailedPerAddress", "127.0.0.1") == left);
+  }
+
+  @Test
+  void costOfAClientThatIsGone_isChargedAfterTheEndOfTheRequest() throws Exception {
+    start();
+    try (Socket client = new Socket(InetAddress.getLoopbackAddress(), web.port())) {
+      String request = "GET " + WebServer.CONTEXT + "/chat?how=endless HTTP/1.1\r\nHost: x\r\n\r\n";
+      client.getOutputStream().write(request.getBytes(StandardCharsets.ISO_8859_1));
+      assertThat(client.getInputStream().read()).isEqualTo('H');
+    }
+    LongConsumer cost = ended.get(1, TimeUnit.MINUTES);
+    assertThat(remaining(limiter, "FailedPerAddress", "127.0.0.1")).isEqualTo(20);
+
+    cost.accept(25);
+
+    await()
+        .atMost(Duration.ofMinutes(1))
+        .until(() -> remaining(limiter, "FailedPerAddress", "127.0.0.1") == 5);
   }
 
   @ParameterizedTest
@@ -132,7 +159,7 @@ class EstimateTest {
   }
 
   /** Streams an answer, and sets its cost at the end. */
-  private static final class Chat extends HttpServlet {
+  private final class Chat extends HttpServlet {
     @Override
     protected void service(HttpServletRequest request, HttpServletResponse response)
         throws IOException {
@@ -140,6 +167,12 @@ class EstimateTest {
         case "async" -> {
           AsyncContext async = request.startAsync();
           new Thread(() -> stream(async, request, response)).start();
+        }
+        case "endless" -> {
+          LongConsumer cost = RateLimitFilter.cost(request);
+          AsyncContext async = request.startAsync();
+          async.addListener(new OnComplete(() -> ended.complete(cost)));
+          web.whenThreadHasLeft(new Thread(() -> streamUntilBroken(async, response))::start);
         }
         case "throw" -> {
           setCost(request);
@@ -165,11 +198,47 @@ class EstimateTest {
       async.complete();
     }
 
+    private static void streamUntilBroken(AsyncContext async, HttpServletResponse response) {
+      try {
+        while (true) {
+          response.getOutputStream().print("token");
+          response.flushBuffer();
+        }
+      } catch (IOException | RuntimeException e) {
+        complete(async);
+      }
+    }
+
+    private static void complete(AsyncContext async) {
+      try {
+        async.complete();
+      } catch (IllegalStateException e) {
+        // Tomcat has ended the request.
+      }
+    }
+
     private static void setCost(HttpServletRequest request) {
       String cost = request.getParameter("cost");
       if (cost != null) {
         RateLimitFilter.cost(request, Long.parseLong(cost));
       }
     }
+  }
+
+  /** Runs something when the container ends a request. */
+  private record OnComplete(Runnable then) implements AsyncListener {
+    @Override
+    public void onComplete(AsyncEvent event) {
+      then.run();
+    }
+
+    @Override
+    public void onTimeout(AsyncEvent event) {}
+
+    @Override
+    public void onError(AsyncEvent event) {}
+
+    @Override
+    public void onStartAsync(AsyncEvent event) {}
   }
 }

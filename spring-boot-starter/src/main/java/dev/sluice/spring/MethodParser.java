@@ -56,7 +56,6 @@ final class MethodParser {
           "java.util.concurrent.Callable",
           "java.util.concurrent.Flow$Publisher",
           "java.util.concurrent.Future",
-          "kotlinx.coroutines.flow.Flow",
           "org.reactivestreams.Publisher",
           "org.springframework.web.context.request.async.DeferredResult",
           "org.springframework.web.context.request.async.WebAsyncTask",
@@ -152,6 +151,9 @@ final class MethodParser {
     if (Arrays.stream(method.getParameterTypes())
         .anyMatch(parameter -> parameter.getName().equals("kotlin.coroutines.Continuation"))) {
       problem("found a suspend function, expected a blocking method, a CompletionStage or a Mono");
+    }
+    if (isA(result, "kotlinx.coroutines.flow.Flow")) {
+      problem("found the result Flow of Kotlin, expected Flux");
     }
     return Kind.BLOCKING;
   }

@@ -45,8 +45,11 @@ public @interface RateLimited {
 
   /**
    * The id of the bucket, as an expression. For a joined id, one expression for each part, in
-   * order. A constant is in quotes: {@code "'all'"}. If the id is null or does not have the limit's
-   * format, the call throws an {@link UnusableIdException}.
+   * order. A constant is in quotes: {@code "'all'"}. The id is the text that the value's {@code
+   * toString()} returns, so write {@code #account.id} instead of {@code #account}; an array, an
+   * {@code Optional}, a {@code Principal} or an object without a {@code toString()} of its own is
+   * an {@link IllegalStateException}. If the id is null or does not have the limit's format, the
+   * call throws an {@link UnusableIdException}.
    *
    * @return one expression per part of the id
    */

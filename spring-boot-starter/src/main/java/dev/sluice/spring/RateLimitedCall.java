@@ -24,12 +24,14 @@ import dev.sluice.web.QuotaFailedException;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.lang.reflect.InvocationTargetException;
+import java.security.Principal;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collection;
 import java.util.EnumSet;
 import java.util.List;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CancellationException;
 import java.util.concurrent.CompletableFuture;
@@ -40,6 +42,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.function.Function;
 import java.util.function.Predicate;
 import java.util.function.UnaryOperator;
+import java.util.stream.Stream;
 import org.aopalliance.intercept.MethodInvocation;
 import org.jspecify.annotations.Nullable;
 import org.springframework.aop.ProxyMethodInvocation;
@@ -171,7 +174,7 @@ final class RateLimitedCall {
       if (value == null) {
         throw unusable(spend, "the id is null: " + part.getExpressionString());
       }
-      parts.add(value.toString());
+      parts.add(text(spend, part, value));
     }
     Expression cost = spend.cost();
     UnaryOperator<Transaction> charge =
@@ -186,6 +189,51 @@ final class RateLimitedCall {
     } catch (InvalidRequestException e) {
       throw unusable(spend, String.valueOf(e.getMessage()));
     }
+  }
+
+  /**
+   * Returns the text of an id. Refuses values whose text differs between equal ids, or is equal for
+   * many callers: each mistake would silently switch the limit off, or limit everybody at once.
+   */
+  private String text(Spend spend, Expression part, Object value) {
+    String text = value.toString();
+    String instead = null;
+    if (value instanceof Principal) {
+      instead = "%s.name";
+    } else if (value instanceof Optional) {
+      instead = "%s.orElse(null)";
+    } else if (value.getClass().isArray()) {
+      instead = "new String(%s)";
+    } else if (isOfObject(text, value)) {
+      instead = "%s.id";
+    }
+    if (instead != null) {
+      throw mistake(
+          spend,
+          part,
+          "found a value of the type %s, whose toString() is not an id; write for example \"%s\""
+              .formatted(
+                  value.getClass().getTypeName(), instead.formatted(part.getExpressionString())),
+          null);
+    }
+    return text;
+  }
+
+  /** Whether a text is from Object's toString(), even if the value is a proxy of a subclass. */
+  private static boolean isOfObject(String text, Object value) {
+    int at = text.lastIndexOf('@');
+    return at >= 0
+        && !(value instanceof CharSequence)
+        && Stream.<Class<?>>iterate(value.getClass(), Objects::nonNull, Class::getSuperclass)
+            .anyMatch(type -> type.getName().contentEquals(text.subSequence(0, at)));
+  }
+
+  private IllegalStateException mistake(
+      Spend spend, Expression expression, String reason, @Nullable Throwable cause) {
+    return new IllegalStateException(
+        "@RateLimited(limit = \"%s\") on %s: correct the expression \"%s\": %s"
+            .formatted(spend.limit(), method, expression.getExpressionString(), reason),
+        cause);
   }
 
   /**
@@ -319,10 +367,7 @@ final class RateLimitedCall {
       return expression.getValue(context);
     } catch (EvaluationException e) {
       if (e instanceof SpelEvaluationException wrong && MISTAKES.contains(wrong.getMessageCode())) {
-        throw new IllegalStateException(
-            "@RateLimited(limit = \"%s\") on %s: correct the expression \"%s\": %s"
-                .formatted(spend.limit(), method, expression.getExpressionString(), e.getMessage()),
-            e);
+        throw mistake(spend, expression, String.valueOf(e.getMessage()), e);
       }
       throw unusable(spend, String.valueOf(e.getMessage()));
     }

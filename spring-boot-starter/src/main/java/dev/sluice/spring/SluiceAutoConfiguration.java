@@ -34,6 +34,7 @@ import org.jspecify.annotations.Nullable;
 import org.springframework.beans.factory.BeanFactory;
 import org.springframework.beans.factory.ObjectProvider;
 import org.springframework.boot.autoconfigure.AutoConfiguration;
+import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
@@ -89,6 +90,18 @@ class SluiceAutoConfiguration {
   CurrentLimits sluiceLimits(ObjectProvider<LimitSource> source, ObjectProvider<Limits> limits) {
     LimitSource configured = source.getIfAvailable();
     return new CurrentLimits(configured == null ? limits.getObject() : configured.load());
+  }
+
+  /**
+   * This method is before the store's method, so it finds only a store of the application, or of
+   * the testkit.
+   */
+  @Bean
+  @Lazy(false)
+  @ConditionalOnBean(BucketStore.class)
+  @ConditionalOnMissingBean(name = "sluiceForgetfulStore")
+  OwnStore sluiceOwnStore(SluiceProperties properties) {
+    return new OwnStore(properties);
   }
 
   @Bean
@@ -350,6 +363,35 @@ class SluiceAutoConfiguration {
             Level.WARNING,
             "the store does not reply; until it replies, sluice.on-failure decides: {0}",
             e.getMessage());
+      }
+    }
+  }
+
+  /** A store of the application, which replaces Sluice's and does not read the properties. */
+  record OwnStore(SluiceProperties properties) {
+
+    OwnStore {
+      List<String> unread = new ArrayList<>();
+      if (!properties.store().equals(SluiceProperties.MEMORY)) {
+        unread.add("sluice.store");
+      }
+      if (properties.redis().prefix() != null) {
+        unread.add("sluice.redis.prefix");
+      }
+      if (!properties.postgres().equals(new SluiceProperties.Postgres(null, null, null, false))) {
+        unread.add("sluice.postgres");
+      }
+      if (!properties.mariadb().equals(new SluiceProperties.MariaDb(null, null, false))) {
+        unread.add("sluice.mariadb");
+      }
+      if (!unread.isEmpty()) {
+        throw new SluiceConfigurationException(
+            unread.stream()
+                .map(
+                    "%s: found this property and a bean of type BucketStore, which does not read it"
+                        ::formatted)
+                .toList(),
+            "Remove the properties and configure the bean in code, or remove the bean.");
       }
     }
   }

@@ -11,8 +11,11 @@ import dev.sluice.store.BucketStore.Reading;
 import java.lang.reflect.InvocationHandler;
 import java.math.BigDecimal;
 import java.math.BigInteger;
+import java.security.Principal;
 import java.util.List;
+import java.util.Optional;
 import java.util.Queue;
+import java.util.UUID;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.ConcurrentLinkedQueue;
@@ -21,9 +24,11 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Stream;
+import kotlinx.coroutines.flow.Flow;
 import org.aopalliance.intercept.MethodInterceptor;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 import org.springframework.aop.ProxyMethodInvocation;
@@ -430,6 +435,69 @@ class RateLimitedTest {
             });
   }
 
+  static class Ids {
+    @RateLimited(limit = "PerUser", id = "#id")
+    public void call(Object id) {}
+  }
+
+  static class Account {}
+
+  /** As Hibernate's proxies are. */
+  static class AccountProxy extends Account {
+    private final Account account = new Account();
+
+    @Override
+    public String toString() {
+      return account.toString();
+    }
+  }
+
+  static Stream<Arguments> unusableIds() {
+    Principal principal = () -> "ann";
+    return Stream.of(
+        Arguments.of(new Account(), "dev.sluice.spring.RateLimitedTest$Account, ", "#id.id"),
+        Arguments.of(new AccountProxy(), "", "#id.id"),
+        Arguments.of(new byte[] {1}, "byte[], ", "new String(#id)"),
+        Arguments.of(Optional.of("ann"), "java.util.Optional, ", "#id.orElse(null)"),
+        Arguments.of(principal, "", "#id.name"));
+  }
+
+  @ParameterizedTest
+  @MethodSource("unusableIds")
+  void id_whoseTextIsNotAnId_isTheApplicationsError(Object id, String type, String instead) {
+    application
+        .withBean(Ids.class)
+        .run(
+            context ->
+                assertThatThrownBy(() -> context.getBean(Ids.class).call(id))
+                    .isInstanceOf(IllegalStateException.class)
+                    .hasMessageContaining("Ids.call: correct the expression \"#id\": ")
+                    .hasMessageContaining("found a value of the type " + type)
+                    .hasMessageContaining("write for example \"%s\"".formatted(instead)));
+  }
+
+  @ParameterizedTest
+  @MethodSource("usableIds")
+  void id_ofAnotherTypeThanString_isItsText(Object id, String text) {
+    application
+        .withBean(Ids.class)
+        .run(
+            context -> {
+              context.getBean(Ids.class).call(id);
+              assertThat(left(context.getBean(Limiter.class), text)).isEqualTo(1);
+            });
+  }
+
+  static Stream<Arguments> usableIds() {
+    UUID uuid = new UUID(1, 2);
+    return Stream.of(
+        Arguments.of(7L, "7"),
+        Arguments.of(uuid, uuid.toString()),
+        Arguments.of(Thread.State.NEW, "NEW"),
+        Arguments.of(new User("ann"), "User[id=ann]"),
+        Arguments.of("java.lang.String@1", "java.lang.String@1"));
+  }
+
   static class Numbered {
     @RateLimited(limit = "PerUser", id = "#p7")
     public void call(String p7) {}
@@ -503,6 +571,11 @@ class RateLimitedTest {
       return new DeferredResult<>();
     }
 
+    @RateLimited(limit = "PerUser", id = "#user")
+    public Flow<String> ofKotlin(String user) {
+      throw new UnsupportedOperationException();
+    }
+
     @RateLimited(limit = "PerUsr", id = "#user")
     public void unknownLimit(String user) {}
 
@@ -566,6 +639,7 @@ class RateLimitedTest {
                     .contains("Wrong.endsLater: countOnlyOn: found the result Future")
                     .contains("Wrong.endsElsewhere: countOnlyOn: found the result void")
                     .contains("Wrong.answersLater: countOnlyOn: found the result DeferredResult")
+                    .contains("Wrong.ofKotlin: found the result Flow of Kotlin, expected Flux")
                     .contains("Wrong.unknownParameter: id: found #usr in \"#usr.name\"")
                     .contains("[user]")
                     .contains(

@@ -965,6 +965,25 @@ class SluiceAutoConfigurationTest {
             });
   }
 
+  @ParameterizedTest
+  @CsvSource({
+    "sluice.store=redis://localhost, sluice.store",
+    "sluice.redis.prefix=shop:, sluice.redis.prefix",
+    "sluice.postgres.create=true, sluice.postgres",
+    "sluice.mariadb.connections=3, sluice.mariadb",
+  })
+  void propertyOfAStore_besideAStoreOfTheApplication_stopsTheStart(String property, String named) {
+    application
+        .withPropertyValues(property)
+        .withUserConfiguration(OwnBeans.class)
+        .run(
+            context ->
+                assertThat(analysis(context.getStartupFailure()))
+                    .contains(
+                        named + ": found this property and a bean of type BucketStore, which does")
+                    .contains("-> Remove the properties"));
+  }
+
   @Configuration(proxyBeanMethods = false)
   static class OwnBeans {
     @Bean
