@@ -88,6 +88,15 @@ final class LogReplayTest {
     }
   }
 
+  @Test
+  void report_doesNotReplaceAPageOfAnotherProgram() throws IOException {
+    String page = write("index.html", "<!doctype html>\n<html lang=\"en\"></html>\n");
+    Cli run = replay("--count", "LoginsPerClient={ip}", "--report", page, log);
+    assertThat(run.err()).contains("index.html: the file exists, and is not an earlier result");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Path.of(page)).content().endsWith("</html>\n");
+  }
+
   /** A pipeline must not accept a candidate because a download failed. */
   @Test
   void conditionOnALogWithoutRequests_isAnError() throws IOException {
