@@ -59,6 +59,16 @@ final class LintCommandTest {
   }
 
   @Test
+  void against_withoutLimitsOrNames_isRefused() throws IOException {
+    String now = write("l.yml", "ApiCallsPerKey: {id: string, burst: 1, count: 1, period: 1s}\n");
+    String rules = write("r.yml", "rules:\n- {path: /, limit: ApiCallsPerKey, id: x}\n");
+    Cli run = Cli.run("lint", now, rules, "--against", rules);
+    assertThat(run.err())
+        .isEqualTo("sluice: --against: found no limits or names in %s\n".formatted(rules));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void aFileOfTokens_isCheckedAsTheOthersAre() throws IOException {
     String tokens = write("t.yml", "tokens:\n  - {name: a, sha256: abc, roles: [decide]}\n");
     for (String[] arguments : new String[][] {{"lint", tokens}, {"lint", "--tokens", tokens}}) {
