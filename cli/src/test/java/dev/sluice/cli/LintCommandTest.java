@@ -380,6 +380,25 @@ final class LintCommandTest {
   }
 
   @Test
+  void csvThatCannotBeRead_isRefused_inPlainWords() throws IOException {
+    Path latin = folder.resolve("latin.csv");
+    Files.writeString(
+        latin,
+        "name,id,count,burst,period,comment\nX,1,2,2,1h,Müller\n",
+        StandardCharsets.ISO_8859_1);
+    for (String[] file :
+        new String[][] {
+          {latin.toString(), ": expected text in UTF-8; in a spreadsheet, save as CSV UTF-8\n"},
+          {folder.resolve("gone.csv").toString(), ": there is no such file\n"},
+          {folder.toString(), ": found a directory, expected a file\n"}
+        }) {
+      Cli run = Cli.run("overrides", "import", "--csv", file[0], "--db", "postgresql://h/d");
+      assertThat(run.err()).endsWith(file[0] + file[1]);
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
   void configurationOfAServer_isNotALimitFile() throws IOException {
     String server = write("sluice.yml", "http: 127.0.0.1:8080\nlimits: /etc/sluice/limits.yml\n");
     Cli run = Cli.run("lint", server);
