@@ -79,10 +79,14 @@ final class DiffCommand extends ConsoleCommand {
         files.add(file, rules, tokens);
       }
     }
-    if (files.none() && rules.file() == null) {
+    if (files.limits() == null && files.overrides() == null && rules.file() == null) {
       throw new InputException(
-          given
-              + ": found no limits; access tokens and configurations of sluice serve are not compared");
+          "%s: found no limits; %s"
+              .formatted(
+                  given,
+                  files.names() == null
+                      ? "access tokens and configurations of sluice serve are not compared"
+                      : "to compare names, give folders that also contain the limits, or run: sluice lint NEW --against OLD"));
     }
     try {
       return files.files(Strictness.LENIENT, List.of(), rules).load();

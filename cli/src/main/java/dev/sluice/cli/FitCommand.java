@@ -15,6 +15,9 @@ import dev.sluice.replay.Replay;
 import dev.sluice.replay.ReplayResult;
 import java.math.BigDecimal;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.OffsetDateTime;
+import java.time.ZoneId;
 import java.util.ArrayList;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
@@ -118,9 +121,22 @@ final class FitCommand extends ConsoleCommand {
                   .formatted(limit, marked == null ? "" : " outside the attack")
               : "no burst is large enough: too many ids have requests with a huge cost");
     }
+    if (marked != null && fit.heavyIds() == 0) {
+      ReplayResult.Log times = read.log();
+      throw new InputException(
+          "--attack: no request in this time is charged to %s; the log's times are %s to %s"
+              .formatted(
+                  limit,
+                  time(times.firstNanos(), times.zone()),
+                  time(times.lastNanos(), times.zone())));
+    }
     fit.lines(limit, percent, curve, best.of(curve), Quantities.brief(period), read)
         .forEach(console::line);
     return Exit.DONE;
+  }
+
+  private static OffsetDateTime time(long nanos, ZoneId zone) {
+    return Instant.ofEpochSecond(0, nanos).atZone(zone).toOffsetDateTime();
   }
 
   private Duration period(Limits limits) {

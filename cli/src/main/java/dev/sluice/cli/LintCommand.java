@@ -16,6 +16,7 @@ import dev.sluice.yaml.Severity;
 import java.math.BigInteger;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.stream.Collectors;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -99,6 +100,11 @@ final class LintCommand extends ConsoleCommand {
   private Limits limitsBefore() {
     LimitFileOptions old = new LimitFileOptions();
     before.forEach(file -> old.add(file, new RulesOption(), new TokensOption()));
+    if (old.none()) {
+      throw new InputException(
+          "--against: found no limits or names in "
+              + before.stream().map(Path::toString).collect(Collectors.joining(", ")));
+    }
     return old.load();
   }
 

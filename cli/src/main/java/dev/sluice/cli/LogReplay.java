@@ -255,6 +255,12 @@ final class LogReplay {
       @Nullable LevelOverTime level,
       @Nullable Map<String, ShadowComparison.Counts> atServer,
       Console console) {
+    if (shard == null && result.totals().requests() == 0) { // a shard of a log can be empty
+      long left = result.log().skipped();
+      throw new InputException(
+          "found no request to decide"
+              + (left == 0 ? "" : "; --skip-status leaves out all " + left));
+    }
     String candidate =
         against != null
             ? String.valueOf(against.getFileName())

@@ -30,6 +30,7 @@ import dev.sluice.yaml.QuotaText;
 import java.io.IOException;
 import java.io.OutputStreamWriter;
 import java.io.Writer;
+import java.nio.charset.CharacterCodingException;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -297,12 +298,16 @@ final class OverridesCommand extends CommandGroup {
     }
 
     private PutResult ofCsv(Path file, Strictness strictness) {
+      InputFiles.require("--csv", file);
       Catalogue catalogue = files.catalogue();
       List<Line> lines;
       try {
         lines = OverridesCsv.read(Files.readString(file), catalogue, strictness);
+      } catch (CharacterCodingException e) {
+        throw new InputException(
+            file + ": expected text in UTF-8; in a spreadsheet, save as CSV UTF-8");
       } catch (IOException e) {
-        throw new InputException("%s cannot be read: %s".formatted(file, e));
+        throw new InputException("%s: can't be read: %s".formatted(file, e.getMessage()));
       } catch (IllegalArgumentException e) {
         String message = "%s:%n%s".formatted(file, e.getMessage());
         throw new InputException(

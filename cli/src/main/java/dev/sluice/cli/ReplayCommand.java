@@ -164,7 +164,12 @@ final class ReplayCommand extends ConsoleCommand {
       Limiter limiter = Limiter.builder(new CurrentLimits(limits), buckets).time(time).build();
       String advice =
           log.format() == null ? "; if this is an access log, give its format with --format" : "";
-      new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, advice, console);
+      boolean isEmpty =
+          !new TraceReplay(limiter, time, limits).run(new ByteLines(in), source, advice, console);
+      if (isEmpty && log.format() == null) { // perhaps an access log that could not be downloaded
+        throw new InputException(
+            source + ": found no request; for a trace without operations, add --format trace");
+      }
     }
   }
 
@@ -199,15 +204,17 @@ final class ReplayCommand extends ConsoleCommand {
     }
 
     /**
-     * Replays all lines. At a broken line, prints the decisions of earlier lines, then throws an
-     * exception.
+     * Replays all lines, and returns whether there was an operation. At a broken line, prints the
+     * decisions of earlier lines, then throws an exception.
      *
      * @param advice what the exception adds if the first line is broken
      */
-    void run(ByteLines lines, String source, String advice, Console console) {
+    boolean run(ByteLines lines, String source, String advice, Console console) {
+      boolean hasOperation = false;
       try {
         while (lines.next(console::flush)) {
           if (!lines.isBlank()) {
+            hasOperation = true;
             console.line(replay(lines, console));
           }
         }
@@ -225,6 +232,7 @@ final class ReplayCommand extends ConsoleCommand {
         throw new InputException("%s: can't be read: %s".formatted(source, e.getMessage()));
       }
       console.flush();
+      return hasOperation;
     }
 
     private static String said(Mistake mistake, String source, long line) {

@@ -77,7 +77,7 @@ import picocli.CommandLine.Spec;
 final class SimulateCommand extends ConsoleCommand {
 
   /** How each report begins. */
-  static final String REPORT = "<!doctype html>";
+  static final String REPORT = "<!doctype html>\n<!-- a report of sluice -->\n";
 
   private static final List<Algorithm> OF_THE_ESSAY =
       List.of(Algorithm.TIME_BUCKET, Algorithm.LEAKY_BUCKET, Algorithm.GCRA);

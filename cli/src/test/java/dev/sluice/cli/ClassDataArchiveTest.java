@@ -84,7 +84,7 @@ final class ClassDataArchiveTest {
     making.environment().put("SLUICE_TOKEN_KEY", "secret\nof two lines");
     Process made = making.redirectErrorStream(true).start();
     String said = new String(made.getInputStream().readAllBytes(), StandardCharsets.UTF_8);
-    assertThat(made.waitFor()).as(said).isEqualTo(3);
+    assertThat(made.waitFor()).as(said).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(folder.resolve("java/bin/java.env"))
         .content()
         .contains("JAVA_HOME=")
@@ -127,7 +127,7 @@ final class ClassDataArchiveTest {
     Process ended = new ProcessBuilder("true").start();
     assertThat(ended.waitFor()).isZero();
     Files.writeString(lock.resolve("pid"), ended.pid() + "\n");
-    assertThat(exitCode(launcher)).as("the other process is gone").isEqualTo(3);
+    assertThat(exitCode(launcher)).as("the other process is gone").isEqualTo(Exit.BROKEN_INPUT);
     assertThat(folder.resolve("java/bin/java.started")).exists();
     assertThat(lock).doesNotExist();
   }
@@ -142,7 +142,7 @@ final class ClassDataArchiveTest {
     Files.writeString(pid, ProcessHandle.current().pid() + "\n");
     Files.setLastModifiedTime(pid, FileTime.from(Instant.now().minus(Duration.ofHours(2))));
 
-    assertThat(exitCode(launcher)).isEqualTo(3);
+    assertThat(exitCode(launcher)).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(folder.resolve("java/bin/java.started")).exists();
     assertThat(lock).doesNotExist();
   }

@@ -67,11 +67,23 @@ class DiffCommandTest {
   }
 
   @Test
-  void otherIdFormat_emptiesNoBucket_andIsSaid() throws IOException {
-    Cli diff = diff(OLD, OLD.replace("id: string", "id: ipAddress"));
-    assertThat(diff.out())
+  void changedBucketKeys_areExplained() throws IOException {
+    assertThat(diff(OLD, OLD.replace("{id: string", "{number: 1001, id: string")).out())
+        .isEqualTo("CallsPerClient: number none → 1001; all of its buckets become full\n");
+    assertThat(diff(OLD, OLD.replace("id: string", "id: ipAddress")).out())
         .startsWith("CallsPerClient: id string → ipAddress")
-        .contains("; all of its buckets become full");
+        .endsWith("; ids that are now written differently get full buckets\n");
+  }
+
+  /** A changed number makes all buckets full, but names without limits have no differences. */
+  @Test
+  void filesWithOnlyNames_areRefused() throws IOException {
+    String names = "names: [{name: ReportsPerUser, number: 1001, id: string}]\n";
+    Cli diff = diff(names, names.replace("1001", "1002"), "--exit-code");
+    assertThat(diff.err())
+        .endsWith(
+            "old.yml: found no limits; to compare names, give folders that also contain the limits, or run: sluice lint NEW --against OLD\n");
+    assertThat(diff.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
   @Test

@@ -59,6 +59,16 @@ final class LintCommandTest {
   }
 
   @Test
+  void against_withoutLimitsOrNames_isRefused() throws IOException {
+    String now = write("l.yml", "ApiCallsPerKey: {id: string, burst: 1, count: 1, period: 1s}\n");
+    String rules = write("r.yml", "rules:\n- {path: /, limit: ApiCallsPerKey, id: x}\n");
+    Cli run = Cli.run("lint", now, rules, "--against", rules);
+    assertThat(run.err())
+        .isEqualTo("sluice: --against: found no limits or names in %s\n".formatted(rules));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void aFileOfTokens_isCheckedAsTheOthersAre() throws IOException {
     String tokens = write("t.yml", "tokens:\n  - {name: a, sha256: abc, roles: [decide]}\n");
     for (String[] arguments : new String[][] {{"lint", tokens}, {"lint", "--tokens", tokens}}) {
@@ -365,6 +375,25 @@ final class LintCommandTest {
           .contains("\"Own\"")
           .endsWith(
               "a limit is unknown; add --limits FILE or --names FILE, the file that declares it\n");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    }
+  }
+
+  @Test
+  void csvThatCannotBeRead_isRefused_inPlainWords() throws IOException {
+    Path latin = folder.resolve("latin.csv");
+    Files.writeString(
+        latin,
+        "name,id,count,burst,period,comment\nX,1,2,2,1h,Müller\n",
+        StandardCharsets.ISO_8859_1);
+    for (String[] file :
+        new String[][] {
+          {latin.toString(), ": expected text in UTF-8; in a spreadsheet, save as CSV UTF-8\n"},
+          {folder.resolve("gone.csv").toString(), ": there is no such file\n"},
+          {folder.toString(), ": found a directory, expected a file\n"}
+        }) {
+      Cli run = Cli.run("overrides", "import", "--csv", file[0], "--db", "postgresql://h/d");
+      assertThat(run.err()).endsWith(file[0] + file[1]);
       assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
     }
   }

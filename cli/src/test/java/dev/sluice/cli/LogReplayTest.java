@@ -13,6 +13,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.stream.Stream;
 import java.util.zip.GZIPOutputStream;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -85,6 +86,38 @@ final class LogReplayTest {
     for (int i = 0; i < 2; i++) {
       assertThat(replay("--count", count, option, result, log).code()).isEqualTo(Exit.DONE);
     }
+  }
+
+  @Test
+  void report_doesNotReplaceAPageOfAnotherProgram() throws IOException {
+    String page = write("index.html", "<!doctype html>\n<html lang=\"en\"></html>\n");
+    Cli run = replay("--count", "LoginsPerClient={ip}", "--report", page, log);
+    assertThat(run.err()).contains("index.html: the file exists, and is not an earlier result");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+    assertThat(Path.of(page)).content().endsWith("</html>\n");
+  }
+
+  /** A pipeline must not accept a candidate because a download failed. */
+  @Test
+  void conditionOnALogWithoutRequests_isAnError() throws IOException {
+    String empty = write("empty.log", "");
+    List<String> options =
+        List.of("--count=LoginsPerClient={ip}", "--format=combined", "--fail-if=denied-clients>1%");
+    Cli none = replay(with(options, empty));
+    assertThat(none)
+        .isEqualTo(new Cli(Exit.BROKEN_INPUT, "", "sluice: found no request to decide\n"));
+    assertThat(replay(with(options, "--skip-status=200", log)).err())
+        .isEqualTo("sluice: found no request to decide; --skip-status leaves out all 10\n");
+    assertThat(replay(with(options, empty, log)).code()).isEqualTo(Exit.NO);
+    Cli shard =
+        replay("--count=LoginsPerClient={ip}", "--json", "--shard=1/1", "--format=combined", empty);
+    assertThat(shard.code()).isEqualTo(Exit.DONE);
+    Cli merged = Cli.run("replay", "--merge", write("1.json", shard.out()));
+    assertThat(merged).isEqualTo(none);
+  }
+
+  private static String[] with(List<String> options, String... more) {
+    return Stream.concat(options.stream(), Stream.of(more)).toArray(String[]::new);
   }
 
   @Test
@@ -487,6 +520,7 @@ final class LogReplayTest {
         "--attack=2026-11-26T10:00..2026-11-26T11:00 | --attack: found \"2026-11-26T10:00\", which has no zone; write 2026-11-26T10:00Z, 2026-11-26T10:00+01:00 or so, or give --zone",
         "--attack=2026-11-26T10:00Z..2026-11-26T09:00Z | whose end is not after its beginning",
         "--attack=2000-01-01T00:00Z..2100-01-01T00:00Z | no request is charged to LoginsPerClient outside",
+        "--attack=2025-11-26T09:00Z..2025-11-26T10:00Z | --attack: no request in this time is charged to LoginsPerClient; the log's times are 2026-11-26T10:00+01:00 to 2026-11-26T10:02:44+01:00",
         "--rates=0 | --rates: found 0, expected a whole number > 0",
         "--limit=Logins | --limit: ",
         "--skip-status=200 | no request is charged to LoginsPerClient; ids with an override are left out",

@@ -160,9 +160,15 @@ final class ReplayCommandTest {
   }
 
   @Test
-  void emptyTrace_hasNoDecisions() throws IOException {
-    Cli run = replay(write("empty.jsonl", ""));
-    assertThat(run).isEqualTo(new Cli(Exit.DONE, "", ""));
+  void emptyTrace_hasNoDecisions_butIsNotDetected() throws IOException {
+    String empty = write("empty.jsonl", "\n");
+    assertThat(Cli.run("replay", "--limits", limits, "--format=trace", empty))
+        .isEqualTo(new Cli(Exit.DONE, "", ""));
+    Cli detected = replay(empty);
+    assertThat(detected.err())
+        .endsWith(
+            "empty.jsonl: found no request; for a trace without operations, add --format trace\n");
+    assertThat(detected.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
   @ParameterizedTest

@@ -163,7 +163,7 @@ final class SimulateCommandTest {
     assertThat(run.err()).isEqualTo("report: " + page + "\n");
     assertThat(run.out()).contains("sliding-counter");
     assertThat(Files.readString(page))
-        .startsWith("<!doctype html>")
+        .startsWith(SimulateCommand.REPORT)
         .contains("<svg", "sliding-counter", "@media print")
         .contains("sluice simulate --algorithm all --report '/", "it'\\''s out.html'")
         .doesNotContain("<script", "src=", "<link", "url(", "@import");

@@ -38,7 +38,8 @@ public final class Report {
   }
 
   private String html(String command) {
-    out.append("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n");
+    out.append("<!doctype html>\n<!-- a report of sluice -->\n<html lang=\"en\">\n");
+    out.append("<head>\n<meta charset=\"utf-8\">\n");
     out.append("<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n");
     out.append("<title>Rate limiting, simulated: ")
         .append(Format.escaped(String.join(", ", labels)))

@@ -347,6 +347,7 @@ abstract class LogFormat {
 
     private final boolean behindSyslog;
     private final boolean addressHasPort;
+    private final boolean hasBrackets;
     private final int client;
     private final int last;
 
@@ -362,6 +363,8 @@ abstract class LogFormat {
       this.last = layout.contains("…") ? columns() - 1 : -1;
       this.behindSyslog = name.equals("haproxy");
       this.addressHasPort = behindSyslog || name.equals("alb");
+      this.hasBrackets =
+          !name.equals("alb"); // HAProxy's lines without a syslog header have brackets
       this.client = column("client");
     }
 
@@ -378,7 +381,7 @@ abstract class LogFormat {
           return column > column("status") && column("status") > 0;
         }
         int open = line[at];
-        int close = open == '[' ? ']' : open == '"' ? '"' : ' ';
+        int close = open == '[' && hasBrackets ? ']' : open == '"' ? '"' : ' ';
         int start = close == ' ' ? at : at + 1;
         int stop =
             close == '"'
@@ -413,8 +416,13 @@ abstract class LogFormat {
           .formatted(natives().get(missing), missing + 1, columns());
     }
 
+    /**
+     * Returns the position after the syslog header; 0 if the line has no such header. The search
+     * ends at the time of the request, since the captured headers after the time come from the
+     * client.
+     */
     private static int behindSyslog(byte[] line, int end) {
-      for (int i = 0; i + SYSLOG.length < end; i++) {
+      for (int i = 0; i + SYSLOG.length < end && !(line[i] == ' ' && line[i + 1] == '['); i++) {
         if (Arrays.equals(line, i, i + SYSLOG.length, SYSLOG, 0, SYSLOG.length)) {
           return i + SYSLOG.length;
         }

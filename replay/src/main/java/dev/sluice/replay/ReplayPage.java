@@ -58,6 +58,7 @@ public final class ReplayPage {
     out.append(
         """
         <!doctype html>
+        <!-- a report of sluice -->
         <html lang="en">
         <head>
         <meta charset="utf-8">

@@ -100,6 +100,13 @@ final class LogReaderTest {
                 + " \"GET /index.html HTTP/1.1\"",
             Arrays.asList("203.0.113.7", "/index.html", "200", null),
             "2026-11-26T00:00:03.655Z"),
+        new Example( // a client wrote the captured header
+            "haproxy",
+            "203.0.113.7:33317 [26/Nov/2026:00:00:03.655] http-in static/srv1 10/0/30/69/109 200 2750"
+                + " - - ---- 1/1/1/1/0 0/0 {x]: 198.51.100.9:1 [26/Nov/2026:10:00:03.655] a b 1/1/1/1/1"
+                + " 503 1 - - ---- 1/1 0/0 z} \"GET /index.html HTTP/1.1\"",
+            Arrays.asList("203.0.113.7", "/index.html", "200", null),
+            "2026-11-26T00:00:03.655Z"),
         new Example(
             "alb",
             "https 2026-11-26T00:00:03.186641Z app/lb/50dc6c495c0c9188 203.0.113.7:2817 10.0.0.1:80"

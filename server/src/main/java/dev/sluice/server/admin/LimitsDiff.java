@@ -137,12 +137,18 @@ public final class LimitsDiff {
           }
         });
     if (changes.length() > 0) {
-      boolean moves =
-          !Objects.equals(before.get("id"), after.get("id"))
-              || !Objects.equals(before.get("number"), after.get("number"));
-      lines.add(
-          "%s: %s%s".formatted(what, changes, moves ? "; all of its buckets become full" : ""));
+      lines.add("%s: %s%s".formatted(what, changes, effectOnBuckets(before, after)));
     }
+  }
+
+  /** A bucket's key is the number or else the name of the limit, and the id's canonical form. */
+  private static String effectOnBuckets(Map<String, String> before, Map<String, String> after) {
+    if (!Objects.equals(before.get("number"), after.get("number"))) {
+      return "; all of its buckets become full";
+    }
+    return Objects.equals(before.get("id"), after.get("id"))
+        ? ""
+        : "; ids that are now written differently get full buckets";
   }
 
   /** Whether a limit has no quota, one quota or several quotas both before and after a change. */
