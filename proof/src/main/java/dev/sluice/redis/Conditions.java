@@ -119,8 +119,8 @@ record Conditions(
   }
 
   /**
-   * Returns whether a call can time out without a fault. If several processes create the same rows of
-   * a database at once, a store sends the batches of a call one by one. A short time-out can end
+   * Returns whether a call can time out without a fault. If several processes create the same rows
+   * of a database at once, a store sends the batches of a call one by one. A short time-out can end
    * before the last of them.
    */
   private static boolean canBeLate(Plan plan) {
