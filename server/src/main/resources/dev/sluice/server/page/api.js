@@ -2,7 +2,7 @@
 // Sends requests to the server, and turns failures into messages for people.
 
 const KEY = 'sluice.token';
-const TIMEOUT = 8000;
+const TIMEOUT = 12_000; // longer than the server's, which says what became of the request
 
 let memory = '';
 
@@ -37,7 +37,9 @@ export class Trouble extends Error {
 }
 
 function trouble(status, problem) {
-  const detail = problem?.detail ? `${problem.detail[0].toUpperCase()}${problem.detail.slice(1)}.` : '';
+  const mistakes = problem?.detail && problem.errors; // only Sluice's answers have both
+  const words = mistakes ? mistakes.map((one) => (one.field ? `${one.field}: ${one.detail}` : one.detail)).join('; ') : problem?.detail;
+  const detail = words ? `${words[0].toUpperCase()}${words.slice(1)}.` : '';
   switch (status) {
     case 401:
       return new Trouble('access', token() ? 'The server does not know this token.' : 'The server asks for an access token.', status);
@@ -48,7 +50,7 @@ function trouble(status, problem) {
     case 429:
       return new Trouble('busy', 'The server limits how often this page may ask. It asks again later.', status);
     default:
-      return new Trouble('request', problem?.incident ? `${problem.title}. The log of the server has the cause under ${problem.incident}.` : detail || `The server answered with status ${status}.`, status);
+      return new Trouble('request', `${detail || `The server answered with status ${status}.`}${problem?.incident ? ` The incident in the server's log is ${problem.incident}.` : ''}`, status);
   }
 }
 
@@ -71,7 +73,6 @@ async function send(method, path, body) {
       headers,
       body: body === undefined ? undefined : JSON.stringify(body),
       cache: 'no-store',
-      credentials: 'omit',
       redirect: 'error',
       signal: AbortSignal.timeout(TIMEOUT),
     });

@@ -136,7 +136,7 @@ function hours(at, seconds, width) {
   const hour = new Date(at);
   hour.setMinutes(0, 0, 0);
   const marks = [];
-  for (; at - hour < seconds * 1000; hour.setHours(hour.getHours() - 1)) {
+  for (; at - hour < seconds * 1000; hour.setTime(hour.getTime() - 3_600_000)) {
     if (hour.getHours() % step === 0) {
       marks.push([(at - hour) / 1000, shortClock(hour.getTime())]);
     }

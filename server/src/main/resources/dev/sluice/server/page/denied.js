@@ -3,7 +3,7 @@
 
 import {get} from './api.js';
 import {editOverride, editPenalty} from './edit.js';
-import {h, idText} from './dom.js';
+import {h, idText, setText} from './dom.js';
 import {number, plural, span} from './words.js';
 
 const EVERY = 4000;
@@ -14,9 +14,10 @@ export const title = 'Most denied';
 export function mount(root, context) {
   const lead = h('p', {class: 'lead'});
   const lists = h('div', {class: 'grid'});
-  const trouble = h('p', {class: 'problem', hidden: true});
+  const trouble = h('p', {class: 'problem', role: 'alert'});
+  const told = h('p', {class: 'problem', role: 'alert'}); // about the last change
   const more = h('button', {type: 'button', hidden: true}, 'Show more limits');
-  root.append(h('h1', {tabindex: '-1'}, 'Most denied ids'), lead, trouble, lists, more);
+  root.append(h('h1', {tabindex: '-1'}, 'Most denied ids'), lead, trouble, told, lists, more);
   let most = STEP;
   let timer = 0;
   let shown = '';
@@ -28,16 +29,15 @@ export function mount(root, context) {
       if (gone) {
         return;
       }
-      trouble.hidden = true;
-      const told = JSON.stringify(answer);
+      setText(trouble, '');
+      const found = JSON.stringify(answer);
       // While somebody uses the lists, they stay as they are.
-      if (told !== shown && !lists.contains(document.activeElement)) {
-        shown = told;
+      if (found !== shown && !lists.contains(document.activeElement)) {
+        shown = found;
         show(answer);
       }
     } catch (problem) {
-      trouble.hidden = false;
-      trouble.textContent = problem.message;
+      setText(trouble, problem.message);
       context.report(problem);
     }
     if (!gone) {
@@ -65,14 +65,17 @@ export function mount(root, context) {
     };
   }
 
-  /** Runs a change, and shows why it failed. */
+  /** Runs a change, and shows its warnings, or why it failed. */
   async function act(change) {
+    told.textContent = '';
     try {
-      await change(context);
+      told.textContent = ((await change(context))?.warnings ?? []).join(' ');
     } catch (problem) {
-      trouble.hidden = false;
-      trouble.textContent = problem.message;
+      told.textContent = problem.message;
       context.report(problem);
+    }
+    if (lists.contains(document.activeElement)) {
+      document.activeElement.blur(); // the person is done, so the lists go on
     }
   }
 

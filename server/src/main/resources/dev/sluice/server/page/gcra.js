@@ -31,8 +31,8 @@ export class Bucket {
   }
 
   penaltyAt(seconds) {
-    const left = Math.min(Math.max(seconds, 0), this.ahead);
-    return this.ahead - left < Math.min(TOLERANCE, this.depth / 2) ? this.ahead : left;
+    // The server reports only a penalty in force, so if the penalty seems over, the page's clock is wrong.
+    return seconds <= 0 || this.ahead - seconds < Math.min(TOLERANCE, this.depth / 2) ? this.ahead : seconds;
   }
 
   /** Seconds for which a penalty still makes the bucket count as empty; 0 without one. */

@@ -3,7 +3,7 @@
 
 import {get} from './api.js';
 import {rateChart} from './charts.js';
-import {breakable, h} from './dom.js';
+import {breakable, h, setText} from './dom.js';
 import {limitWords} from './limits.js';
 import {number, percent, period, plural} from './words.js';
 
@@ -16,11 +16,12 @@ export function mount(root, context, query) {
   const facts = h('p', {class: 'lead'});
   const minute = rateChart('Last minute, decisions per second', 'minute');
   const day = rateChart('Last day, decisions per second', 'day');
+  const missing = h('p', {class: 'problem', role: 'alert'});
   const problem = h('p', {class: 'problem', role: 'alert'});
   const link = `limit=${encodeURIComponent(name)}`;
   root.append(
     h('p', {}, h('a', {href: '#/limits'}, '← All limits')),
-    h('h1', {tabindex: '-1'}, breakable(name)), facts, problem,
+    h('h1', {tabindex: '-1'}, breakable(name)), facts, missing, problem,
     h('p', {class: 'row'},
       h('a', {href: `#/playground?${link}`}, 'Try it'), h('a', {href: `#/bucket?${link}`}, 'Look up a bucket'),
       h('a', {href: `#/settings?${link}`}, 'Overrides and penalties'), h('a', {href: '#/denied'}, 'Most denied ids')),
@@ -33,11 +34,12 @@ export function mount(root, context, query) {
     if (limit) {
       const [through, burst] = limitWords(limit);
       const total = context.stats?.rates.totals.find((one) => one.limit === name) ?? {};
-      const {allowed = 0, denied = 0} = total;
-      facts.replaceChildren(`${through}, burst ${burst}, by ${limit.id}. ${limit.limited ? `At most ${number(limit.worstPeriod ?? limit.burst + limit.count)} in ${period(limit.period)}. ` : ''}${plural(limit.overrides, 'override', 'overrides')}. Last minute: ${number(allowed)} allowed, ${number(denied)} denied${allowed + denied ? ` (${percent(denied / (allowed + denied))})` : ''}.`);
-    } else if (context.limits) {
-      problem.textContent = 'There is no limit with this name.';
+      const {allowed = 0, denied = 0, shadowAllowed = 0, shadowDenied = 0} = total;
+      const shadow = shadowAllowed + shadowDenied;
+      const all = allowed + denied + shadow;
+      facts.replaceChildren(`${through}, burst ${burst}, by ${limit.id}. ${limit.limited ? `At most ${number(limit.worstPeriod ?? limit.burst + limit.count)} in ${period(limit.period)}. ` : ''}${plural(limit.overrides, 'override', 'overrides')}. Last minute: ${number(allowed)} allowed, ${number(denied)} denied${all ? ` (${percent(denied / all)})` : ''}${shadow ? `, ${number(shadow)} in shadow mode` : ''}.`);
     }
+    setText(missing, limit || !context.limits ? '' : 'There is no limit with this name.');
   }
 
   function showMinute() {
@@ -55,11 +57,12 @@ export function mount(root, context, query) {
     try {
       const rates = await get(`/v1/rates?limit=${encodeURIComponent(name)}`);
       if (!gone) {
+        problem.textContent = '';
         day.show(rates, rates.steps, rates.stepSeconds, rates.lastSeconds);
       }
     } catch (trouble) {
-      if (!gone && trouble.kind !== 'missing') {
-        problem.textContent = trouble.message;
+      if (!gone) {
+        problem.textContent = trouble.kind === 'missing' ? '' : trouble.message;
         context.report(trouble);
       }
     }

@@ -89,6 +89,7 @@ function show() {
 
 let timer = 0;
 let round = 0;
+let turn = 0; // grows when a token is entered or forgotten, since no answer to an earlier poll may be shown then
 let wait = EVERY;
 
 async function poll() {
@@ -96,12 +97,21 @@ async function poll() {
   if (document.hidden) {
     return;
   }
+  const mine = turn;
   try {
     if (round % LIMITS_EVERY === 0 || !context.limits) {
-      context.limits = await get('/v1/limits');
+      const limits = await get('/v1/limits');
+      if (mine !== turn) {
+        return;
+      }
+      context.limits = limits;
       events.dispatchEvent(new Event('limits'));
     }
-    context.stats = await get(`/v1/stats?series=${context.series.map(encodeURIComponent).join()}`);
+    const stats = await get(`/v1/stats?series=${context.series.map(encodeURIComponent).join()}`);
+    if (mine !== turn) {
+      return;
+    }
+    context.stats = stats;
     events.dispatchEvent(new Event('stats'));
     round++;
     wait = EVERY;
@@ -110,6 +120,9 @@ async function poll() {
     showStatus(context.stats, context.limits.generation);
     showTrouble(null);
   } catch (problem) {
+    if (mine !== turn) {
+      return;
+    }
     if (!problem.kind) {
       console.error(problem); // a mistake of this page
     }
@@ -205,6 +218,12 @@ dialog.addEventListener('close', () => {
     return;
   }
   showToken();
+  // Nothing that the former token could see stays on the page.
+  turn++;
+  context.limits = context.stats = null;
+  status.replaceChildren();
+  delete status.dataset.key;
+  setText(document.getElementById('about'), '');
   round = 0;
   show();
   poll();

@@ -262,7 +262,8 @@ export function mount(root, context, query) {
 
   one.addEventListener('click', send);
   five.addEventListener('click', async () => {
-    for (let i = 0; i < 5; i++) {
+    const id = input.value;
+    for (let i = 0; i < 5 && input.value === id; i++) {
       await send();
     }
   });
@@ -277,10 +278,8 @@ export function mount(root, context, query) {
   }
   select.addEventListener('change', choose);
   fresh.addEventListener('click', choose);
-  input.addEventListener('change', () => {
-    stop();
-    begin();
-  });
+  input.addEventListener('input', stop); // a stream must not spend from an id that is half written
+  input.addEventListener('change', begin);
 
   const end = context.on('limits', showLimits);
   showLimits();

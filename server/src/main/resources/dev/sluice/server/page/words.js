@@ -2,7 +2,7 @@
 // Numbers and times for people.
 
 const WHOLE = new Intl.NumberFormat('en');
-const TIME = {hour: '2-digit', minute: '2-digit', hour12: false};
+const TIME = {hour: '2-digit', minute: '2-digit', hourCycle: 'h23'};
 const EXACT = {...TIME, second: '2-digit', timeZoneName: 'short'};
 const SHORT = new Intl.DateTimeFormat(undefined, TIME);
 const CLOCK = new Intl.DateTimeFormat(undefined, EXACT);

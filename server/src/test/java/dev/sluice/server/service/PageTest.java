@@ -318,6 +318,72 @@ final class PageTest {
     until(() -> text(".stage").matches("(?s).*[3-9] allowed, 0 denied\\..*"));
     button("Stop the stream").click();
     assertThat(button("Start a stream").getDomAttribute("aria-pressed")).isEqualTo("false");
+
+    Object id = find("#play-id").getDomProperty("value");
+    button("Start a stream").click();
+    find("#play-id").sendKeys("17");
+    assertThat(button("Start a stream").getDomAttribute("aria-pressed")).isEqualTo("false");
+    assertThat(get("/v1/limits/ApiCallsPerKey/buckets/" + id + "1"))
+        .as("half of an id that a person is typing")
+        .contains("\"remaining\":100");
+  }
+
+  /** In London, no clock showed 01:00 to 01:59 on 29 March 2026. */
+  @Test
+  void clocksThatGoForward_areShown_fromZeroToTwentyThree() {
+    emulate("Europe/London", Map.of("locale", "en-US"));
+    try {
+      open("limits");
+      until(() -> text(".limits").contains("LoginsPerIPAddress"));
+      Object marks =
+          browser.ask(
+              """
+              Date.now = () => Date.parse('2026-03-29T12:00:00Z');
+              return import('/page/charts.js').then(({rateChart}) => {
+                const chart = rateChart('A day', 'day');
+                document.body.append(chart.element);
+                chart.show({}, 289, 300, 300);
+                return new Promise((drawn) => {
+                  const look = () => {
+                    const texts = [...chart.element.querySelectorAll('text')].map((one) => one.textContent);
+                    return texts.length === 0 ? requestAnimationFrame(look)
+                        : drawn(texts.filter((one) => one.includes(':')).join(' '));
+                  };
+                  look();
+                });
+              });
+              """);
+      assertThat(marks).isEqualTo("12:00 09:00 06:00 03:00 00:00 21:00 18:00 15:00 12:00");
+      assertThat(
+              browser.ask(
+                  "return import('/page/words.js').then(({clock}) => clock(Date.parse('2027-03-01')))"))
+          .asString()
+          .startsWith("Mar 1, 2027, 00:00:00 ");
+    } finally {
+      emulate("", Map.of());
+      open("limits");
+    }
+  }
+
+  private static void emulate(String zone, Map<String, Object> locale) {
+    browser.driver().executeCdpCommand("Emulation.setTimezoneOverride", Map.of("timezoneId", zone));
+    browser.driver().executeCdpCommand("Emulation.setLocaleOverride", locale);
+  }
+
+  @Test
+  void overrideOfAnIdThatIsDeniedMost_showsItsWarnings_andTheListGoesOn() {
+    spend("LoginsPerUserPerIPAddress", "192.0.2.8:usual", 7);
+    open("denied");
+    until(() -> text(".view").contains("192.0.2.8:usual"));
+    find("[aria-label='Override for 192.0.2.8:usual']").click();
+    until(() -> find("dialog.edit").isDisplayed());
+    button("Set it").click();
+    shows(".problem:not(:empty)", "found an override that equals the default");
+    spend("LoginsPerUserPerIPAddress", "192.0.2.8:next", 7);
+    until(() -> text(".view").contains("192.0.2.8:next"));
+    assertThat(text(".problem:not(:empty)")).contains("equals the default");
+    String path = "/v1/admin/overrides/LoginsPerUserPerIPAddress/192.0.2.8:usual";
+    assertThat(admin("DELETE", path, "")).isEqualTo(200);
   }
 
   /** Ids come from clients: markup, quotes, and letters that change what stands beside them. */
@@ -566,6 +632,15 @@ final class PageTest {
             button("Reset").click();
             button("Reset it").click();
             until(() -> text(".result").contains("The bucket was reset: it is full."));
+
+            open("limits");
+            until(() -> text("main").contains("LoginsPerIPAddress"));
+            until(() -> text("#status").contains("decides as configured"));
+            button("Token: set").click();
+            button("Forget it").click();
+            until(() -> text("#trouble").contains("The server asks for an access token."));
+            assertThat(text("main")).doesNotContain("LoginsPerIPAddress", "redis");
+            assertThat(text("#status") + text("#about")).isEmpty();
           });
     }
     assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
@@ -658,9 +733,12 @@ final class PageTest {
             until(() -> text(".result").contains("None: the default of the limit is in force."));
             Files.move(place, folder.resolve("moved"));
             override("200", "more");
-            until(() -> text("dialog.edit .problem").startsWith("The change may not be saved."));
+            until(
+                () ->
+                    text("dialog.edit .problem")
+                        .startsWith("The change could not be saved, so it is not in force"));
             assertThat(text("dialog.edit .problem"))
-                .contains("The log of the server has the cause under ")
+                .contains("The incident in the server's log is ")
                 .doesNotContain("store");
             button("Cancel").click();
           });
@@ -673,10 +751,8 @@ final class PageTest {
   void limitThatVanishesFromThePlayground_takesItsIdWithIt(@TempDir Path folder)
       throws IOException {
     String stays = "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}\n";
-    Path limits =
-        Files.writeString(
-            folder.resolve("limits.yml"),
-            stays + "SignUpsPerIPAddress: {burst: 3, count: 3, period: 1h}\n");
+    String signUps = "SignUpsPerIPAddress: {burst: 3, count: 3, period: 1h}\n";
+    Path limits = Files.writeString(folder.resolve("limits.yml"), stays + signUps);
     try (Service other =
             Service.start(
                 Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
@@ -694,9 +770,17 @@ final class PageTest {
             until(() -> text(".level-now").equals("10 of 10 tokens"));
             assertThat(find("#play-limit").getDomProperty("value")).isEqualTo("LoginsPerIPAddress");
             assertThat(find("#play-id").getDomProperty("value")).isNotEqualTo("192.0.2.9");
+
+            open("limit?limit=SignUpsPerIPAddress");
+            shows(".view", "There is no limit with this name.");
+            Files.writeString(limits, stays + signUps);
+            assertThat(admin("POST", "/v1/admin/reload", "")).isEqualTo(200);
+            untilAskedAgain(() -> !text(".view").contains("There is no limit with this name."));
+            shows(".lead", "3 per 1h");
           });
     }
-    assertThat(browser.console()).isEmpty();
+    assertThat(browser.console())
+        .allMatch(line -> line.contains("/v1/rates") && line.contains("404"));
   }
 
   @Test
@@ -846,10 +930,12 @@ final class PageTest {
     openOverride();
     fill("#override-burst", "100");
     fill("#override-count", "100");
-    fill("#override-period", "1m");
+    fill("#override-period", "1 day");
     fill("#override-further", "5 in 1s");
     find("dialog.edit .primary").click();
     until(() -> text("dialog.edit .problem").contains("expected COUNT per PERIOD"));
+    assertThat(text("dialog.edit .problem")).contains("\"1 day\"").doesNotContain("see errors");
+    fill("#override-period", "1m");
     fill("#override-further", "5 per 1s, burst 9; 900 per 1h");
     find("dialog.edit .primary").click();
     until(
@@ -1021,6 +1107,16 @@ final class PageTest {
     openBucket("SignUpsPerIPAddress", "192.0.2.98");
     until(() -> text(".level-now").equals("0 of 3 tokens"));
     assertThat(levels()).isEqualTo("bottom bottom between top top");
+
+    Object tokens =
+        browser.ask(
+            """
+            const penaltyUntil = new Date(Date.now() - 30_000).toISOString();
+            return import('/page/gcra.js').then(({Bucket, now}) => new Bucket(
+                {burst: 300, count: 300, periodSeconds: 10_800, resetInSeconds: 60, penaltyUntil},
+                now()).tokensAt(now()));
+            """);
+    assertThat(tokens).as("tokens, by a clock that is ahead of the penalty's end").isEqualTo(0L);
   }
 
   private static void penalize(String bucket, String body) {
