@@ -20,6 +20,7 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
@@ -27,6 +28,7 @@ import org.junit.jupiter.params.provider.ValueSource;
  * What else a server makes of a bucket: a replica, the file of its commands, and that file written
  * anew. Each has the same TAT and the same end, however late it was made.
  */
+@Tag("slow")
 final class CopiesTest {
 
   private static final String LIMIT = "Orders";

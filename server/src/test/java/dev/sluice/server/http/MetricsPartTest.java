@@ -29,6 +29,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.zip.GZIPInputStream;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -73,6 +74,7 @@ class MetricsPartTest {
   }
 
   /** A page larger than the budget was cut off after its status of 200. */
+  @Tag("slow")
   @ParameterizedTest
   @ValueSource(strings = {"identity", "gzip"})
   void pageLargerThanTheBudget_isWhole(String encoding) throws Exception {

@@ -13,9 +13,11 @@ import io.netty.handler.ssl.SslHandler;
 import java.util.List;
 import javax.net.ssl.SSLException;
 import org.junit.jupiter.api.AfterEach;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** Records that do not end. */
+@Tag("slow")
 final class TlsTest {
 
   /** The least that the network's buffers hold, even for one byte. */
