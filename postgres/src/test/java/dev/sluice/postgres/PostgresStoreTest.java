@@ -401,7 +401,18 @@ final class PostgresStoreTest {
   /** The database does not tell which row of the batch is locked. */
   @Test
   void batchWithALockedRow_failsAtOnceWhenRepeated_andDelaysNoOtherBucket() throws SQLException {
-    try (BucketStore store = PostgresStore.builder(source).timeout(LOCKED).connections(1).open();
+    AtomicLong refused = new AtomicLong();
+    BucketStore.Observer counting =
+        new BucketStore.Observer() {
+          @Override
+          public void refused(String server, Refusal why) {
+            if (why == Refusal.LOCKED) {
+              refused.incrementAndGet();
+            }
+          }
+        };
+    try (BucketStore store =
+            PostgresStore.builder(source).timeout(LOCKED).connections(1).observer(counting).open();
         Connection other = source.getConnection();
         Statement statement = other.createStatement()) {
       List<Charge> batch = List.of(spend("1:hot", 9), spend("1:warm", 9));
@@ -417,45 +428,9 @@ final class PostgresStoreTest {
         assertThat(store.charge(List.of(spend("1:cold", 99)))).hasSize(1);
       }
       assertThat(System.nanoTime() - start).isLessThan(LOCKED.toNanos());
+      assertThat(refused).hasValue(5);
       other.rollback();
       await().ignoreExceptions().untilAsserted(() -> assertThat(store.charge(batch)).hasSize(2));
-    }
-  }
-
-  /** As of a limit for all clients, whose rule also charges a bucket of each client. */
-  @Test
-  void batchesThatShareALockedRow_failAtOnceAfterTwo_andDelayNoOtherBucket() throws SQLException {
-    AtomicLong refused = new AtomicLong();
-    BucketStore.Observer counting =
-        new BucketStore.Observer() {
-          @Override
-          public void refused(String server, Refusal why) {
-            if (why == Refusal.LOCKED) {
-              refused.incrementAndGet();
-            }
-          }
-        };
-    try (BucketStore store =
-            PostgresStore.builder(source).timeout(LOCKED).connections(1).observer(counting).open();
-        Connection other = source.getConnection();
-        Statement statement = other.createStatement()) {
-      var unused = store.charge(List.of(spend("1:hot", 9)));
-      other.setAutoCommit(false);
-      lock("1:hot", statement);
-      long start = System.nanoTime();
-      for (int i = 0; i < 6; i++) {
-        List<Charge> batch = List.of(spend("1:hot", 9), spend("1:client" + i, 9));
-        assertThatThrownBy(() -> store.charge(batch))
-            .hasMessageContaining("another transaction has locked a bucket of the call")
-            .hasMessageContaining("nothing was charged");
-        assertThat(store.charge(List.of(spend("1:cold", 99)))).hasSize(1);
-      }
-      assertThat(System.nanoTime() - start).isLessThan(LOCKED.toNanos());
-      assertThat(refused).hasValue(4);
-      other.rollback();
-      await()
-          .ignoreExceptions()
-          .untilAsserted(() -> assertThat(store.charge(List.of(spend("1:hot", 9)))).hasSize(1));
     }
   }
 

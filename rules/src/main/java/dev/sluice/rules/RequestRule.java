@@ -278,7 +278,7 @@ record RequestRule(
 
     @Override
     public boolean skipsIpv4() {
-      return word.startsWith("ip/");
+      return word.startsWith("ip/") && word.indexOf('|') < 0; // else IPv4 clients share a bucket
     }
 
     @Override

@@ -22,6 +22,7 @@ import java.lang.System.Logger.Level;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.ArrayList;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -38,6 +39,7 @@ import org.springframework.boot.autoconfigure.condition.ConditionalOnBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnClass;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnMissingBean;
 import org.springframework.boot.autoconfigure.condition.ConditionalOnProperty;
+import org.springframework.boot.autoconfigure.condition.SearchStrategy;
 import org.springframework.boot.context.properties.EnableConfigurationProperties;
 import org.springframework.boot.context.properties.bind.Binder;
 import org.springframework.context.annotation.Bean;
@@ -98,7 +100,7 @@ class SluiceAutoConfiguration {
    */
   @Bean
   @Lazy(false)
-  @ConditionalOnBean(BucketStore.class)
+  @ConditionalOnBean(value = BucketStore.class, search = SearchStrategy.CURRENT)
   @ConditionalOnMissingBean(name = "sluiceForgetfulStore")
   OwnStore sluiceOwnStore(SluiceProperties properties) {
     return new OwnStore(properties);
@@ -371,19 +373,15 @@ class SluiceAutoConfiguration {
   record OwnStore(SluiceProperties properties) {
 
     OwnStore {
-      List<String> unread = new ArrayList<>();
-      if (!properties.store().equals(SluiceProperties.MEMORY)) {
-        unread.add("sluice.store");
-      }
-      if (properties.redis().prefix() != null) {
-        unread.add("sluice.redis.prefix");
-      }
-      if (!properties.postgres().equals(new SluiceProperties.Postgres(null, null, null, false))) {
-        unread.add("sluice.postgres");
-      }
-      if (!properties.mariadb().equals(new SluiceProperties.MariaDb(null, null, false))) {
-        unread.add("sluice.mariadb");
-      }
+      Map<String, Boolean> known = new LinkedHashMap<>();
+      known.put("sluice.store", !properties.store().equals(SluiceProperties.MEMORY));
+      known.put("sluice.redis.prefix", isSet(properties.redis().prefix()));
+      known.put("sluice.postgres.prefix", isSet(properties.postgres().prefix()));
+      known.put("sluice.postgres.durability", isSet(properties.postgres().durability()));
+      known.put("sluice.postgres.create", properties.postgres().create());
+      known.put("sluice.mariadb.prefix", isSet(properties.mariadb().prefix()));
+      known.put("sluice.mariadb.create", properties.mariadb().create());
+      List<String> unread = known.keySet().stream().filter(known::get).toList();
       if (!unread.isEmpty()) {
         throw new SluiceConfigurationException(
             unread.stream()
@@ -391,8 +389,13 @@ class SluiceAutoConfiguration {
                     "%s: found this property and a bean of type BucketStore, which does not read it"
                         ::formatted)
                 .toList(),
-            "Remove the properties and configure the bean in code, or remove the bean.");
+            "Remove the properties and configure the bean in code, or remove the bean. In a test with a"
+                + " bean of its own, set sluice.store=memory, the others to nothing or false.");
       }
+    }
+
+    private static boolean isSet(@Nullable String property) {
+      return property != null && !property.isEmpty();
     }
   }
 

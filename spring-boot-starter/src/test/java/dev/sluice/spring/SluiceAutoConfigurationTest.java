@@ -965,12 +965,29 @@ class SluiceAutoConfigurationTest {
             });
   }
 
+  /** As of a test with a store of its own, beside the properties of production. */
+  @Test
+  void emptyPropertiesOfAStore_besideAStoreOfTheApplication_areNoMistake() {
+    application
+        .withPropertyValues("sluice.store=memory", "sluice.redis.prefix=")
+        .withUserConfiguration(OwnBeans.class)
+        .run(
+            context -> {
+              assertThat(context).hasNotFailed();
+              new ApplicationContextRunner()
+                  .withConfiguration(AutoConfigurations.of(SluiceAutoConfiguration.class))
+                  .withPropertyValues("sluice.store=redis://localhost")
+                  .withParent(context)
+                  .run(child -> assertThat(child).as("the parent's store").hasNotFailed());
+            });
+  }
+
   @ParameterizedTest
   @CsvSource({
     "sluice.store=redis://localhost, sluice.store",
     "sluice.redis.prefix=shop:, sluice.redis.prefix",
-    "sluice.postgres.create=true, sluice.postgres",
-    "sluice.mariadb.connections=3, sluice.mariadb",
+    "sluice.postgres.create=true, sluice.postgres.create",
+    "sluice.mariadb.prefix=shop:, sluice.mariadb.prefix",
   })
   void propertyOfAStore_besideAStoreOfTheApplication_stopsTheStart(String property, String named) {
     application

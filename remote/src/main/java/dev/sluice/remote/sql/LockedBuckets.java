@@ -5,7 +5,6 @@ import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
@@ -18,12 +17,11 @@ import org.jspecify.annotations.Nullable;
  *
  * After a call with only one batch has failed because of a lock, the buckets of this batch are
  * suspects: a batch that contains all of the suspects is rejected for a third of the time-out, and
- * then while one batch tries again. If a later batch fails because of a lock, and contains some of
- * the suspects, only these remain suspects. A call that succeeds clears its buckets of suspicion.
+ * then while one batch tries again. A call that succeeds clears its buckets of suspicion.
  *
- * If two failed batches with a common bucket had different locked buckets, the common bucket is a
- * suspect although it is not locked. It is cleared by the next call that charges it, which is sent
- * after a third of the time-out at the latest.
+ * A bucket that two failed batches have in common is not suspected more than their other buckets:
+ * each batch can have a locked bucket of its own. If a bucket is locked that many different batches
+ * contain, each of these batches is therefore sent.
  */
 
 /** The buckets that other transactions have locked, as far as calls have shown. Thread-safe. */
@@ -102,13 +100,11 @@ final class LockedBuckets {
       Set<ByteBuffer> buckets, List<List<Charge>> batches, @Nullable Throwable lock, long now) {
     List<Suspects> next = new ArrayList<>();
     for (Suspects one : remembered(now)) {
-      if (lock != null && !Collections.disjoint(buckets, one.buckets)) {
-        buckets.retainAll(one.buckets);
-      } else if (batches.stream().anyMatch(batch -> batch == one.trier)) {
-        next.add(new Suspects(one.buckets, one.failure, now, null));
-      } else {
-        next.add(one);
+      if (lock != null && one.buckets.equals(buckets)) {
+        continue; // added below
       }
+      boolean tried = batches.stream().anyMatch(batch -> batch == one.trier);
+      next.add(tried ? new Suspects(one.buckets, one.failure, now, null) : one);
     }
     if (lock != null) {
       next.add(new Suspects(buckets, lock, now + timeoutNanos / LOCK_WAITS, null));

@@ -350,6 +350,7 @@ public final class SqlDatabase implements Endpoint, Topology {
         if (opened.get() > 0 && !closed) {
           calls.add(call);
         } else {
+          locked.failed(call.keys, call.batches, null, nanoTime());
           call.notSent(e);
         }
         return;

@@ -23,14 +23,26 @@ final class LockedBucketsTest {
   private long now = Long.MAX_VALUE - THIRD; // overflows during each test
 
   @Test
-  void batchesThatShareALockedBucket_areRejectedAfterTwoHaveFailed() {
+  void batchWithAllBucketsOfAFailedOne_isRejected() {
     fails("all", "one");
-    assertThat(isRejected("one", "more", "all")).as("all suspects").isTrue();
+    assertThat(isRejected("one", "more", "all")).isTrue();
     assertThat(isRejected("all", "two")).isFalse();
+    assertThat(isRejected("all")).isFalse();
+  }
+
+  @Test
+  void bucketThatFailedBatchesHaveInCommon_isNotRejectedForOthers() {
+    fails("all", "one");
     fails("all", "two");
-    assertThat(isRejected("all", "three")).isTrue();
-    assertThat(isRejected("all")).isTrue();
-    assertThat(isRejected("one", "two")).isFalse();
+    assertThat(isRejected("all", "three")).isFalse();
+    succeeds("all", "three");
+    assertThat(isRejected("all", "one")).isTrue();
+    assertThat(isRejected("two")).isTrue();
+    now += THIRD;
+    List<Charge> trier = batch("all", "one");
+    assertThat(isRejected(trier)).isFalse();
+    locked.failed(keys(trier), List.of(trier), new SQLException("locked"), now);
+    assertThat(isRejected("all", "three")).isFalse();
   }
 
   @Test
@@ -68,11 +80,11 @@ final class LockedBucketsTest {
     assertThat(isRejected(trier)).isFalse();
     now += THIRD;
     locked.failed(keys(trier), List.of(trier), new SQLException("locked"), now);
-    assertThat(isRejected("a")).as("locked for another third").isTrue();
-    assertThat(isRejected("b")).isFalse();
-    assertThat(isRejected("b")).as("tried again").isTrue();
-    now += THIRD;
-    assertThat(isRejected("a")).isFalse();
+    assertThat(isRejected("a", "b", "c")).as("locked for another third").isTrue();
+    for (String bucket : List.of("a", "b")) {
+      assertThat(isRejected(bucket)).isFalse();
+      assertThat(isRejected(bucket)).as("tried again").isTrue();
+    }
   }
 
   @Test
@@ -99,8 +111,8 @@ final class LockedBucketsTest {
   void bucketThatNobodyHasTriedForATimeOut_isForgotten() {
     fails("a", "b");
     now += THIRD + TIMEOUT;
-    fails("b", "c");
-    assertThat(isRejected("b")).isFalse();
+    assertThat(isRejected("a", "b")).isFalse();
+    assertThat(isRejected("a", "b")).as("as no batch tries").isFalse();
   }
 
   @Test

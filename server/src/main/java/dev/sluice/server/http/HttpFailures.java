@@ -161,12 +161,11 @@ final class HttpFailures implements ServerErrorHandler {
    * Returns the problem details for a time-out: of the request's arrival, a change or the store.
    */
   private static Fault timedOut(ServiceRequestContext context) {
-    boolean onlyReads = onlyReads(context);
-    boolean changes = context.path().startsWith(HttpPart.ADMIN_PATHS) && !onlyReads;
-    if (!isHere(context) && (changes || context.method() == HttpMethod.POST)) {
+    if (!isHere(context)) {
       return Fault.ofStatus(HttpStatus.REQUEST_TIMEOUT, "the request took too long to arrive");
     }
-    if (!changes) {
+    boolean onlyReads = onlyReads(context);
+    if (onlyReads || !context.path().startsWith(HttpPart.ADMIN_PATHS)) {
       return fault(storeIsLate(), onlyReads);
     }
     return "true".equals(context.queryParam(ReloadResource.DRY_RUN))

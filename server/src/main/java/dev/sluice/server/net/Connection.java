@@ -290,9 +290,16 @@ final class Connection extends Client {
     resumeSoon();
   }
 
+  /**
+   * Whether the client has left so many bytes of answers unread that it begins no HTTP/2 request.
+   */
+  boolean leavesAnswersUnread() {
+    return unreadBytes >= MAX_UNREAD;
+  }
+
   /** Begins a request; returns null if the budget has no room. */
   @Nullable Exchange begin(boolean multiplex) {
-    if (multiplex && unreadBytes >= MAX_UNREAD) {
+    if (multiplex && leavesAnswersUnread()) {
       return null;
     }
     forgetLoose();

@@ -197,7 +197,9 @@ final class Exchange implements Requests.HeldAnswers {
       Connection connection = Connection.of(channel);
       Exchange exchange = connection.begin(context.sessionProtocol().isMultiplex());
       if (exchange == null) {
-        traffic.refusedRequest(connection);
+        if (!connection.leavesAnswersUnread()) {
+          traffic.refusedRequest(connection);
+        }
         throw RefusedException.overloaded("no memory for more requests; try again in a second");
       }
       Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));

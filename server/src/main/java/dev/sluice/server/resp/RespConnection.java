@@ -393,6 +393,7 @@ final class RespConnection extends Client {
     private final Identity identity;
     private Caller caller;
     private String clientName = "";
+    private boolean counted; // whether admit() has counted the command, if it was admitted
     private boolean ending;
 
     Session(long id, SocketAddress remote, Replies replies, Identity identity) {
@@ -426,6 +427,7 @@ final class RespConnection extends Client {
      */
     void admit(Permission command, List<Noted> acts) {
       Permission need = acts.isEmpty() ? command : Permission.ADMIN;
+      counted = need != Permission.NOTHING;
       if (identity.isOpen()) {
         identity.admitStranger();
         caller = acts.isEmpty() ? identity.anybody() : identity.caller(need, acts);
@@ -445,7 +447,9 @@ final class RespConnection extends Client {
 
     /** Replies with an error, and counts the command if {@link #admit} has not counted it. */
     void error(String code, String text) {
-      countWithoutToken();
+      if (!counted) {
+        countWithoutToken();
+      }
       replies.error(code, text);
     }
 

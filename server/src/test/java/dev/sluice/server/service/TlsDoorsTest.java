@@ -51,6 +51,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 import redis.clients.jedis.Jedis;
 import redis.clients.jedis.Protocol.Command;
+import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisConnectionException;
 import redis.clients.jedis.exceptions.JedisDataException;
 
@@ -223,7 +224,7 @@ final class TlsDoorsTest {
             """
             tokens: [{name: ops, sha256: %s, roles: [decide]}]
             certificates:
-              - {name: client-7, requests: {burst: 2, count: 1, period: 1h}, roles: [decide]}
+              - {name: client-7, requests: {burst: 3, count: 1, period: 1h}, roles: [decide]}
             """
                 .formatted(Tokens.sha256(token)));
     ServerConfig config = fixture.config(true, new ServerConfig.Control(tokens, null, null, null));
@@ -231,8 +232,11 @@ final class TlsDoorsTest {
     try (Service service = Service.start(config);
         Aside.End end = Aside.end(service);
         Jedis jedis = TlsFixture.jedis(service, known);
+        Jedis wrong = TlsFixture.jedis(service, known);
         Jedis other = TlsFixture.jedis(service, known)) {
       assertThat(command(jedis, "SLUICE.SPEND")).isNotNull();
+      ProtocolCommand spend = () -> "SLUICE.SPEND".getBytes(StandardCharsets.US_ASCII);
+      assertThatThrownBy(() -> wrong.sendCommand(spend)).hasMessageStartingWith("ERR wrong number");
       assertThat(jedis.sendCommand(Command.HELLO, "2")).isNotNull();
       assertThatThrownBy(() -> jedis.sendCommand(Command.HELLO, "2"))
           .hasMessageStartingWith("THROTTLED");
