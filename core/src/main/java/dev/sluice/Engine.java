@@ -406,7 +406,7 @@ final class Engine {
 
   private CompletionStage<Settlement> settle(BucketStore call, Receipt receipt, Costs costs) {
     List<Held> helds = receipt.held(store);
-    List<Due> due = Costs.due(helds, costs.byBucket(helds), t -> Present.of(limits.get(), t));
+    List<Due> due = Costs.due(helds, costs.trueCosts(helds), t -> Present.of(limits.get(), t));
     return new Settling(store, due, () -> {}).settle(call);
   }
 

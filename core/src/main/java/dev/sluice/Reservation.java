@@ -350,7 +350,7 @@ public final class Reservation implements AutoCloseable {
     }
     List<Held> helds = new ArrayList<>(taken.size());
     taken.forEach(one -> helds.add(one.held(store)));
-    Map<String, Long> trueCosts = costs.byBucket(helds);
+    Map<String, Long> trueCosts = costs.trueCosts(helds);
     List<Due> due = Costs.due(helds, trueCosts, present);
     if (!done.compareAndSet(false, true)) {
       return CompletableFuture.completedFuture(Settlement.NOTHING);
@@ -543,7 +543,7 @@ public final class Reservation implements AutoCloseable {
      */
     public void requireFor(Receipt receipt) {
       List<Held> helds = receipt.parts().stream().map(part -> part.held(refund -> null)).toList();
-      var unused = byBucket(helds);
+      var unused = trueCosts(helds);
     }
 
     private static void put(Map<String, Long> costs, String key, String limit, long cost) {
@@ -569,7 +569,7 @@ public final class Reservation implements AutoCloseable {
      *
      * @throws InvalidRequestException if these costs do not belong to the given reservation
      */
-    Map<String, Long> byBucket(List<Held> helds) {
+    Map<String, Long> trueCosts(List<Held> helds) {
       Map<String, Set<String>> buckets = new LinkedHashMap<>(); // a limit's quotas are one bucket
       Map<String, IdFormat> formats = new HashMap<>();
       Set<String> known = new LinkedHashSet<>();
@@ -623,7 +623,7 @@ public final class Reservation implements AutoCloseable {
     /**
      * Returns the cost to settle for each bucket to which a limit applies now.
      *
-     * @param costs the true costs that {@link #byBucket} has returned
+     * @param costs the true costs that {@link #trueCosts} has returned
      */
     static List<Due> due(
         List<Held> helds,

@@ -8,6 +8,7 @@ import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.function.LongSupplier;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -30,10 +31,12 @@ final class LockedBuckets {
   private static final int LOCK_WAITS = 3; // how many waits for a lock a time-out has room for
 
   private final long timeoutNanos;
+  private final LongSupplier nanoTime;
   private volatile List<Suspects> all = List.of(); // replaced as a whole, guarded by this
 
-  LockedBuckets(long timeoutNanos) {
+  LockedBuckets(long timeoutNanos, LongSupplier nanoTime) {
     this.timeoutNanos = timeoutNanos;
+    this.nanoTime = nanoTime;
   }
 
   /**
@@ -61,12 +64,12 @@ final class LockedBuckets {
    * @param keys the keys of the batch's charges
    * @return the failure; null to send the batch
    */
-  @Nullable Throwable refusal(List<byte[]> keys, List<Charge> batch, long now) {
-    return all.isEmpty() || !writes(List.of(batch)) ? null : refusal(buckets(keys), batch, now);
+  @Nullable Throwable refusal(List<byte[]> keys, List<Charge> batch) {
+    return all.isEmpty() || !writes(List.of(batch)) ? null : refusal(buckets(keys), batch);
   }
 
-  private synchronized @Nullable Throwable refusal(
-      Set<ByteBuffer> buckets, List<Charge> batch, long now) {
+  private synchronized @Nullable Throwable refusal(Set<ByteBuffer> buckets, List<Charge> batch) {
+    long now = nanoTime.getAsLong();
     List<Suspects> next = new ArrayList<>();
     for (Suspects one : remembered(now)) {
       if (!buckets.containsAll(one.buckets) || one.trier == batch) {
@@ -87,17 +90,18 @@ final class LockedBuckets {
    * @param keys the keys of all charges
    * @param lock the failure if the call failed because of a lock; otherwise null
    */
-  void failed(List<byte[]> keys, List<List<Charge>> batches, @Nullable Throwable lock, long now) {
+  void failed(List<byte[]> keys, List<List<Charge>> batches, @Nullable Throwable lock) {
     Set<ByteBuffer> buckets = buckets(keys);
     // The locked bucket of several batches could be in any of the batches.
     boolean tells = lock != null && writes(batches) && (batches.size() == 1 || buckets.size() == 1);
     if (tells || !all.isEmpty()) {
-      failed(buckets, batches, tells ? lock : null, now);
+      failed(buckets, batches, tells ? lock : null);
     }
   }
 
   private synchronized void failed(
-      Set<ByteBuffer> buckets, List<List<Charge>> batches, @Nullable Throwable lock, long now) {
+      Set<ByteBuffer> buckets, List<List<Charge>> batches, @Nullable Throwable lock) {
+    long now = nanoTime.getAsLong();
     List<Suspects> next = new ArrayList<>();
     for (Suspects one : remembered(now)) {
       if (lock != null && one.buckets.equals(buckets)) {

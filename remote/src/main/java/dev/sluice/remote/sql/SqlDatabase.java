@@ -94,7 +94,7 @@ public final class SqlDatabase implements Endpoint, Topology {
     this.source = source;
     this.dialect = dialect;
     this.context = context;
-    this.locked = new LockedBuckets(context.timeoutNanos());
+    this.locked = new LockedBuckets(context.timeoutNanos(), this::nanoTime);
     this.breaker = context.breaker(name, this::probeOnce);
     this.queue = context.queue(this, new AtomicInteger());
     this.calls = context.timing().queue();
@@ -142,7 +142,7 @@ public final class SqlDatabase implements Endpoint, Topology {
   }
 
   private @Nullable Throwable lockOf(List<byte[]> keys, List<Charge> batch) {
-    Throwable lock = locked.refusal(keys, batch, nanoTime());
+    Throwable lock = locked.refusal(keys, batch);
     if (lock != null) {
       context.observer().refused(name, Refusal.LOCKED);
     }
@@ -350,13 +350,13 @@ public final class SqlDatabase implements Endpoint, Topology {
         if (opened.get() > 0 && !closed) {
           calls.add(call);
         } else {
-          locked.failed(call.keys, call.batches, null, nanoTime());
+          locked.failed(call.keys, call.batches, null);
           call.notSent(e);
         }
         return;
       }
       if (!call.mayLeave(() -> cancelLater(call))) {
-        locked.failed(call.keys, call.batches, null, nanoTime());
+        locked.failed(call.keys, call.batches, null);
         call.stayedHere();
         return;
       }
@@ -366,7 +366,7 @@ public final class SqlDatabase implements Endpoint, Topology {
         call.complete(answer);
       } catch (Throwable e) {
         SqlFault fault = dialect.fault(e);
-        locked.failed(call.keys, call.batches, fault.isLocked() ? e : null, nanoTime());
+        locked.failed(call.keys, call.batches, fault.isLocked() ? e : null);
         if (fault.breaksConnection()) {
           broken.incrementAndGet();
           leave();

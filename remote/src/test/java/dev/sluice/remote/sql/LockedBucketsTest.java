@@ -19,8 +19,8 @@ final class LockedBucketsTest {
   private static final long TIMEOUT = 300;
   private static final long THIRD = TIMEOUT / 3;
 
-  private final LockedBuckets locked = new LockedBuckets(TIMEOUT);
   private long now = Long.MAX_VALUE - THIRD; // overflows during each test
+  private final LockedBuckets locked = new LockedBuckets(TIMEOUT, () -> now);
 
   @Test
   void batchWithAllBucketsOfAFailedOne_isRejected() {
@@ -41,7 +41,7 @@ final class LockedBucketsTest {
     now += THIRD;
     List<Charge> trier = batch("all", "one");
     assertThat(isRejected(trier)).isFalse();
-    locked.failed(keys(trier), List.of(trier), new SQLException("locked"), now);
+    locked.failed(keys(trier), List.of(trier), new SQLException("locked"));
     assertThat(isRejected("all", "three")).isFalse();
   }
 
@@ -79,7 +79,7 @@ final class LockedBucketsTest {
     List<Charge> trier = batch("a", "b");
     assertThat(isRejected(trier)).isFalse();
     now += THIRD;
-    locked.failed(keys(trier), List.of(trier), new SQLException("locked"), now);
+    locked.failed(keys(trier), List.of(trier), new SQLException("locked"));
     assertThat(isRejected("a", "b", "c")).as("locked for another third").isTrue();
     for (String bucket : List.of("a", "b")) {
       assertThat(isRejected(bucket)).isFalse();
@@ -93,7 +93,7 @@ final class LockedBucketsTest {
     now += THIRD;
     List<Charge> trier = batch("a");
     assertThat(isRejected(trier)).isFalse();
-    locked.failed(keys(trier), List.of(trier), null, now);
+    locked.failed(keys(trier), List.of(trier), null);
     assertThat(isRejected("a")).isFalse();
     assertThat(isRejected("a")).isTrue();
   }
@@ -119,13 +119,13 @@ final class LockedBucketsTest {
   void slowCheck_whichLocksNothing_andFailedSharedCall_rejectNoBatch() {
     SQLException failure = new SQLException("locked, or slow");
     Charge check = new Charge("a", Op.CHECK, 1, 9, Effect.NO_END);
-    locked.failed(keys(List.of(check)), List.of(List.of(check)), failure, now);
+    locked.failed(keys(List.of(check)), List.of(List.of(check)), failure);
     assertThat(isRejected("a")).isFalse();
     List<Charge> both = batch("a", "b");
-    locked.failed(keys(both), List.of(batch("a"), batch("b")), failure, now);
+    locked.failed(keys(both), List.of(batch("a"), batch("b")), failure);
     assertThat(isRejected(both)).isFalse();
     fails("a");
-    assertThat(locked.refusal(keys(List.of(check)), List.of(check), now)).isNull();
+    assertThat(locked.refusal(keys(List.of(check)), List.of(check))).isNull();
   }
 
   private static List<Charge> batch(String... buckets) {
@@ -143,12 +143,12 @@ final class LockedBucketsTest {
   }
 
   private boolean isRejected(List<Charge> batch) {
-    return locked.refusal(keys(batch), batch, now) != null;
+    return locked.refusal(keys(batch), batch) != null;
   }
 
   private void fails(String... buckets) {
     List<Charge> batch = batch(buckets);
-    locked.failed(keys(batch), List.of(batch), new SQLException("locked"), now);
+    locked.failed(keys(batch), List.of(batch), new SQLException("locked"));
   }
 
   private void succeeds(String... buckets) {
