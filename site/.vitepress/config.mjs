@@ -11,7 +11,7 @@ const REPOSITORY = process.env.SLUICE_REPOSITORY ?? 'https://example.org/sluice'
 
 const isPage = (file) => /^(docs\/.*|proof\/README|[^/]+)\.md$/.test(file);
 
-/** The generator finds its own parts from below this folder only. */
+/** Copies the pages, since VitePress resolves its modules only from below this folder. */
 function copyPages() {
   rmSync(PAGES, {recursive: true, force: true});
   for (const file of ['docs', 'proof/README.md', ...readdirSync(ROOT).filter(isPage)]) {
@@ -73,7 +73,7 @@ copyPages();
 
 export default {
   title: 'Sluice',
-  description: 'Rate limiting for the JVM, and for everything that can call it',
+  description: 'A rate limiter for the JVM, and a server for other languages',
   srcDir: 'pages',
   outDir: '../target/site',
   rewrites: (page) => page.replace(/README\.md$/, 'index.md'),

@@ -92,7 +92,7 @@ final class RedisOptions {
       RedisOption.duration(Duration.ZERO, HOUR)
           .reader(text -> text.equals("off") ? Duration.ZERO : GoDuration.parse(text))
           .values("up to 1h, off")
-          .option("denials", "1s", "longest time to remember a denial; single server only");
+          .option("denials", "1s", "longest time to remember denials; no Cluster or ring");
 
   static final RedisOption<Integer> QUEUE =
       RedisOption.atLeastOne()
