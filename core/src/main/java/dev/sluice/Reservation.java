@@ -685,7 +685,7 @@ public final class Reservation implements AutoCloseable {
       if (cost != null && cost == 0 && !allowsZero) {
         throw new InvalidRequestException(
             Field.COST,
-            "cost of %s: found 0, expected 1 or more; if the call cost nothing, set allowZero"
+            "cost of %s: found 0, expected 1 or more; if the call cost nothing, set allowZero (ALLOWZERO over the Redis protocol)"
                 .formatted(limit));
       }
       return cost;

@@ -191,7 +191,7 @@ final class SettleTest {
     assertThatIllegalArgumentException()
         .isThrownBy(() -> call.settle(Map.of(KEY, 0L)))
         .withMessage(
-            "cost of TokensPerKey: found 0, expected 1 or more; if the call cost nothing, set allowZero");
+            "cost of TokensPerKey: found 0, expected 1 or more; if the call cost nothing, set allowZero (ALLOWZERO over the Redis protocol)");
     assertThat(remaining(KEY)).isEqualTo(90);
     Settlement settled = call.settle(Costs.of(KEY, 0).allowZero());
     assertThat(only(settled)).containsExactly(0L, 10L, 0L, 0L, 100L);

@@ -358,8 +358,9 @@ final class DoorOptions {
         paramLabel = "ORIGIN",
         split = ",",
         description =
-            "An origin, such as https://example.com, whose web pages can send requests; * allows"
-                + " any origin. Requests of other origins are refused. Repeatable.")
+            "An origin under which browsers load Sluice's own page, such as https://sluice.example"
+                + " of a proxy with TLS; * allows any origin. Requests of other origins are refused."
+                + " Other sites' pages cannot read answers. Repeatable.")
     private List<String> origins = new ArrayList<>();
 
     @Option(names = "--request-log", description = "Log each request, with the client's address.")

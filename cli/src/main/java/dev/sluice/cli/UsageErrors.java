@@ -85,6 +85,9 @@ final class UsageErrors {
       if (option.equals("--port") && known.contains("--http")) {
         return "unknown option \"--port\" for %s; did you mean \"--http\"?".formatted(name);
       }
+      if (known.contains(option)) {
+        return "%s stands after --; write options before --".formatted(option);
+      }
       return "unknown option %s for %s%s"
           .formatted(shown(option), name, Suggestion.didYouMean(option, known));
     }

@@ -203,7 +203,7 @@ abstract class ViewCommand extends ConsoleCommand {
       }
       all.sort(Comparator.comparingLong(Denied::times).reversed());
       List<List<String>> rows = new ArrayList<>();
-      rows.add(List.of("DENIED MOST, LAST 5 MIN", "ID", "TIMES"));
+      rows.add(List.of("DENIED MOST, LAST 5-10 MIN", "ID", "TIMES"));
       all.stream()
           .limit(ROWS)
           .forEach(one -> rows.add(List.of(one.limit(), one.id(), count(one.times()))));

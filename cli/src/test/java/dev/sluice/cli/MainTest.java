@@ -40,6 +40,7 @@ final class MainTest {
         "key LoginsPerIPAddress | sluice key needs ID",
         "key | sluice key needs LIMIT and ID",
         "key a b c | unexpected argument \"c\": sluice key takes LIMIT and ID",
+        "spend a -- -b --server http://h | --server stands after --; write options before --",
         "serve x | unexpected argument \"x\": sluice serve takes options only",
         "overrides add a b --burst 1 --period 1h | sluice overrides add needs --count N",
         "spend a b --cost x | --cost: found \"x\", expected a whole number",

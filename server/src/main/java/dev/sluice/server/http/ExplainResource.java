@@ -26,6 +26,7 @@ import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.stats.Denials;
 import dev.sluice.server.stats.Denials.Denial;
 import dev.sluice.web.PlainRequest;
+import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
@@ -283,7 +284,7 @@ final class ExplainResource extends JsonResource {
                 } else {
                   require(
                       FIELDS.contains(field),
-                      SafeText.quote(field),
+                      field,
                       "found an unknown field, expected limit, id, method, target, client or headers");
                   texts.put(field, text(value, field));
                 }
@@ -295,11 +296,11 @@ final class ExplainResource extends JsonResource {
       require(
           texts.containsKey("limit") == texts.containsKey("id"),
           texts.containsKey("limit") ? "id" : "limit",
-          "is missing, expected both limit and id");
+          "found one without the other, expected both limit and id");
       require(
           texts.containsKey("method") == texts.containsKey("target"),
           texts.containsKey("method") ? "target" : "method",
-          "is missing, expected both method and target");
+          "found one without the other, expected both method and target");
       require(
           texts.containsKey("limit") || texts.containsKey("method"),
           null,
@@ -334,6 +335,8 @@ final class ExplainResource extends JsonResource {
         return request.peer(client).build();
       } catch (IllegalArgumentException e) {
         throw new WireException("target", String.valueOf(e.getMessage()));
+      } catch (UnusableRequestException e) {
+        throw new WireException("target", e.detail());
       }
     }
   }

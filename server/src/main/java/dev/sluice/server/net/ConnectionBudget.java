@@ -9,6 +9,7 @@ import dev.sluice.server.base.Plurals;
 import io.netty.channel.Channel;
 import io.netty.channel.ChannelHandlerContext;
 import io.netty.channel.ChannelInboundHandlerAdapter;
+import io.netty.handler.ssl.NotSslRecordException;
 import io.netty.util.internal.PlatformDependent;
 import java.io.IOException;
 import java.lang.management.ManagementFactory;
@@ -366,9 +367,17 @@ public final class ConnectionBudget {
   /** Logs why a connection failed; ends the process after an {@link OutOfMemoryError}. */
   void failed(Channel channel, Throwable cause) {
     OutOfMemory.report(cause);
-    if (!(cause instanceof IOException)) { // an IOException means that the client went away
+    if (!(cause instanceof IOException) // an IOException means that the client went away
+        && !isOwnHealthCheck(channel, cause)) {
       brokenBy(channel, OutOfMemory.words(cause));
     }
+  }
+
+  /** Whether this machine tried HTTP without TLS, as {@code sluice healthcheck} does. */
+  private static boolean isOwnHealthCheck(Channel channel, Throwable cause) {
+    return cause.getCause() instanceof NotSslRecordException
+        && channel.remoteAddress() instanceof InetSocketAddress peer
+        && peer.getAddress().isLoopbackAddress();
   }
 
   /** Counts a response that is sent while the server shuts down. */

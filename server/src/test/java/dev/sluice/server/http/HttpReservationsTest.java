@@ -104,7 +104,7 @@ final class HttpReservationsTest {
       delimiter = '|',
       quoteCharacter = '`',
       value = {
-        "{'costs':{'LoginsPerIPAddress':0}} | costs | cost of LoginsPerIPAddress: found 0, expected 1 or more; if the call cost nothing, set allowZero",
+        "{'costs':{'LoginsPerIPAddress':0}} | costs | cost of LoginsPerIPAddress: found 0, expected 1 or more; if the call cost nothing, set allowZero (ALLOWZERO over the Redis protocol)",
         "{'costs':{'LoginsPerIPAddres':5}} | costs | the reservation has no limit LoginsPerIPAddres; did you mean \"LoginsPerIPAddress\"?; it has LoginsPerIPAddress",
         "{'costs':{'LoginsPerIPAddress':-1}} | costs.LoginsPerIPAddress | found -1, expected 0 or more",
         "{'costs':{'LoginsPerIPAddress':'5'}} | costs.LoginsPerIPAddress | found the string \"5\", expected a whole number, without quotes",

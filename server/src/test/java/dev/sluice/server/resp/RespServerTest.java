@@ -289,7 +289,7 @@ final class RespServerTest {
     assertThat(client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0"))
         .isEqualTo(
             new Failure(
-                "ERR cost of LoginsPerIPAddress: found 0, expected 1 or more; if the call cost nothing, set allowZero"));
+                "ERR cost of LoginsPerIPAddress: found 0, expected 1 or more; if the call cost nothing, set allowZero (ALLOWZERO over the Redis protocol)"));
 
     Map<?, ?> settled =
         (Map<?, ?>) client.call("SLUICE.SETTLE", token, "LoginsPerIPAddress", "0", "allowzero");

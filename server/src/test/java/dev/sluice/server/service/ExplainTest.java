@@ -227,6 +227,9 @@ class ExplainTest {
           "{\"limt\":\"PerId\",\"id\":\"x\"}",
           "{\"method\":\"GET\",\"target\":\"/\",\"client\":\"nobody\"}",
           "{\"method\":\"GET\",\"target\":\"/\",\"headers\":{\"a\":1}}",
+          "{\"method\":\"GET\",\"target\":\"/my file\"}",
+          "{\"method\":\"GET\",\"target\":\"x\"}",
+          "{\"method\":\"GET\",\"target\":\"/%zz\"}",
           "{\"limit\":\"PerId\",\"id\":\"x\"}{}",
           "{"
         }) {

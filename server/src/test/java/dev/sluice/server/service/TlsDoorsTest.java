@@ -9,6 +9,7 @@ import static org.assertj.core.api.InstanceOfAssertFactories.LIST;
 import com.linecorp.armeria.client.ClientFactory;
 import dev.sluice.server.Aside;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.http.LogLines;
 import dev.sluice.server.tls.Pem;
 import dev.sluice.yaml.LimitFilesException;
 import io.envoyproxy.envoy.extensions.common.ratelimit.v3.RateLimitDescriptor;
@@ -311,11 +312,12 @@ final class TlsDoorsTest {
         .getStatus();
   }
 
-  /** A request without encryption gets no answer, and does no harm. */
+  /** A request without encryption gets no answer, and does no harm; health checks make them. */
   @Test
-  void plainRequest_isNotAnswered_andTheServerGoesOn() throws Exception {
+  void plainRequest_isNotAnswered_andTheServerGoesOn_withoutAWarning() throws Exception {
     try (Service service = Service.start(fixture.config(false));
-        Aside.End end = Aside.end(service)) {
+        Aside.End end = Aside.end(service);
+        LogLines log = new LogLines()) {
       for (var address : service.addresses()) {
         try (Socket socket = new Socket("localhost", address.getPort())) {
           socket
@@ -326,6 +328,7 @@ final class TlsDoorsTest {
         }
       }
       assertThat(ping(service, Pem.client(null, Pem.SERVER))).isEqualTo("PONG");
+      assertThat(log.text()).doesNotContain("closed");
     }
   }
 
