@@ -326,7 +326,8 @@ public final class RedisStoreBuilder {
    * is unreachable, the store is opened nevertheless, and its charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws IllegalArgumentException if options contradict each other
+   * @throws IllegalArgumentException if options contradict each other, or if a file holds no
+   *     certificate or key
    * @throws IllegalStateException if the application uses a Lettuce older than 6.5, or a Lettuce
    *     that needs Netty 4.2 together with Netty 4.1
    */

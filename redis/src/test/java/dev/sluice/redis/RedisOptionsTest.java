@@ -149,7 +149,7 @@ class RedisOptionsTest {
         "redis://h?verify=full | option verify requires TLS: write rediss://, or the option tls=true",
         "rediss://h?tls=false&verify=none | option verify requires TLS",
       })
-  void check_contradiction_isRefused(String uri, String message) {
+  void check_contradictionOrWrongFile_isRefused(String uri, String message) {
     assertThatThrownBy(() -> of(uri).check())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(message);
@@ -159,6 +159,8 @@ class RedisOptionsTest {
   @Test
   void check_verifySetInCodeWithoutTls_isNoContradiction() {
     RedisOptions options = of("redis://h").with(RedisOptions.VERIFY, RedisStoreBuilder.Verify.FULL);
+        "rediss://h?ca=pom.xml | option ca: the file pom.xml holds no X.509 certificate in PEM",
+        "rediss://h?cert=pom.xml&key=pom.xml | option cert: the file pom.xml holds no X.509",
     assertThatCode(options::check).doesNotThrowAnyException();
   }
 
