@@ -227,10 +227,11 @@ final class ChargeScript {
         redisKeys.stream()
             .map(key -> SafeText.printable(new String(key, StandardCharsets.UTF_8)))
             .toList();
-    if (reason.startsWith("GARBAGE ")) {
+    if (reason.startsWith("GARBAGE")) {
+      String found = reason.substring("GARBAGE".length()).stripLeading(); // can be empty
       return ChargeOutcome.NOTHING.exception(
           "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key, or find the program that writes the key"
-              .formatted(keys, server, SafeText.printable(reason.substring("GARBAGE ".length()))));
+              .formatted(keys, server, SafeText.printable(found)));
     }
     if (reason.startsWith("WRONGTYPE")) {
       return ChargeOutcome.NOTHING.exception(

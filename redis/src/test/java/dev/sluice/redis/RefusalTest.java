@@ -38,6 +38,7 @@ final class RefusalTest {
   void textOfOthers_isEscaped() {
     assertThat(ChargeScript.refused("OOM", Charges.keys(Charges.spend("1:a\u202eb")), "there"))
         .hasMessageStartingWith("there rejected the charge of [1:a\\u202eb]: OOM");
+    assertThat(refused("GARBAGE ")).hasMessageContaining("holds \"\", expected a TAT");
     assertThat(refused("GARBAGE a\u001b[2Jb")).hasMessageContaining("holds \"a\\u001b[2Jb\",");
   }
 
