@@ -226,11 +226,21 @@ final class Engine {
         }
         return decisions;
       } catch (ExecutionException e) {
-        throw TrackedStore.thrown(e.getCause());
+        throw amongOthers(TrackedStore.thrown(e.getCause()));
       }
       underWay.forEach(decided -> decisions.add(decided.join()));
     }
     return decisions;
+  }
+
+  /** Returns the failure of one of several ids, which does not say that nothing was charged. */
+  static RuntimeException amongOthers(RuntimeException failure) {
+    return TrackedStore.chargedNothing(failure)
+        ? new StoreException(
+            "one of several ids failed, and others may have been charged: "
+                + String.valueOf(failure.getMessage()).replace("; nothing was charged", ""),
+            failure)
+        : failure;
   }
 
   private Decision undecided(Transaction spend, StoreException failure) {

@@ -335,8 +335,8 @@ public final class Limit implements DirectLimit {
    * @param ids the ids to limit; an id can occur more than once
    * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id does not match the limit's id format; nothing is spent then
-   * @throws StoreException if the store could not decide and no failure rule decides instead; other
-   *     ids can be charged already
+   * @throws StoreException if the store could not decide and no failure rule decides instead. Other
+   *     ids can be charged already, unless {@link StoreException#chargedNothing} is true
    */
   public boolean[] trySpendEach(List<? extends CharSequence> ids) {
     return trySpendEach(
@@ -353,8 +353,8 @@ public final class Limit implements DirectLimit {
    *     keeps no reference to the arrays
    * @return an array that has, at the index of each id, whether a token was spent
    * @throws InvalidIdException if an id is not UTF-8, or its format is wrong; nothing is spent then
-   * @throws StoreException if the store could not decide and no failure rule decides instead; other
-   *     ids can be charged already
+   * @throws StoreException if the store could not decide and no failure rule decides instead. Other
+   *     ids can be charged already, unless {@link StoreException#chargedNothing} is true
    */
   public boolean[] trySpendEach(byte[]... utf8Ids) {
     return trySpendEach(
@@ -384,9 +384,7 @@ public final class Limit implements DirectLimit {
       }
       engine.requireUsable(spends);
       List<Decision> decisions =
-          buckets == null
-              ? engine.decideEach(spends)
-              : spends.stream().map(spend -> decide(Act.SPEND, now, spend.id(), 1)).toList();
+          buckets == null ? engine.decideEach(spends) : decideEach(now, spends);
       for (int i = 0; i < spent.length; i++) {
         spent[i] = decisions.get(i).allowed();
       }
@@ -402,14 +400,31 @@ public final class Limit implements DirectLimit {
       pipeline.add(bytes);
     }
     Effect effect = now.spends().of(quota, 1);
-    for (int i = 0; i < spent.length; i++) {
-      Boolean allowed = pipeline.charge(i, effect, ALLOWED);
-      spent[i] =
-          allowed == null
-              ? engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed()
-              : allowed;
+    int i = 0;
+    try {
+      for (; i < spent.length; i++) {
+        Boolean allowed = pipeline.charge(i, effect, ALLOWED);
+        spent[i] =
+            allowed == null
+                ? engine.decide(Act.SPEND, transaction(now, text.apply(ids[i]))).allowed()
+                : allowed;
+      }
+    } catch (StoreException e) {
+      throw i == 0 ? e : Engine.amongOthers(e);
     }
     return spent;
+  }
+
+  private List<Decision> decideEach(Resolved now, List<Transaction> spends) {
+    List<Decision> decisions = new ArrayList<>(spends.size());
+    try {
+      for (Transaction spend : spends) {
+        decisions.add(decide(Act.SPEND, now, spend.id(), 1));
+      }
+    } catch (StoreException e) {
+      throw decisions.isEmpty() ? e : Engine.amongOthers(e);
+    }
+    return decisions;
   }
 
   @Override

@@ -390,6 +390,28 @@ class LimitTest {
     }
   }
 
+  /** A caller repeats a call that charged nothing, and would charge the other ids twice. */
+  @Test
+  void eachOfMany_afterOthers_whoseStoreIsFull_saysThatOthersMayHaveBeenCharged() {
+    BucketStore full = BucketStore.inMemory(nowNanos::get, 2);
+    BucketStore plain = charges -> full.charge(charges);
+    for (Limiter limiter :
+        List.of(
+            Limiter.of(current, full),
+            Limiter.builder(current, full).observer(new LimiterObserver() {}).build(),
+            Limiter.of(current, plain))) {
+      Limit limit = limiter.limit("CallsPerText");
+      assertThatThrownBy(() -> limit.trySpendEach(List.of("a", "b", "new")))
+          .isInstanceOfSatisfying(
+              StoreException.class, e -> assertThat(e.chargedNothing()).isFalse())
+          .hasMessageStartingWith("one of several ids failed, and others may have been charged: ")
+          .hasMessageNotContaining("nothing was charged");
+      assertThatThrownBy(() -> limit.trySpendEach(List.of("new", "a")))
+          .isInstanceOfSatisfying(
+              StoreException.class, e -> assertThat(e.chargedNothing()).isTrue());
+    }
+  }
+
   @Test
   void eachOfMany_underALimitThatIsUnlimited_passes() {
     Limit unlimited = limiter.limit("Unlimited");

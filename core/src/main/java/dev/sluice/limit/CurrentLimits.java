@@ -216,7 +216,7 @@ public final class CurrentLimits {
               .filter(one -> one.onMissing() == MissingDefault.REFUSE && !one.isMetBy(limits))
               .toList();
       if (!missing.isEmpty()) {
-        throw MissingDefaultException.ofRequired(missing);
+        throw MissingDefaultException.ofRequired(missing, limits);
       }
     }
 
@@ -227,7 +227,7 @@ public final class CurrentLimits {
           if (one.isMetBy(limits)) {
             warned.remove(one);
           } else if (warned.add(one)) {
-            LOG.log(Level.WARNING, one.message());
+            LOG.log(Level.WARNING, one.message(limits));
           }
         }
       }

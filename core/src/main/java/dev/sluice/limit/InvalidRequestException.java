@@ -121,10 +121,10 @@ public class InvalidRequestException extends IllegalArgumentException {
      * Makes an exception for limits whose {@linkplain CurrentLimits#require required} default is
      * missing.
      */
-    static MissingDefaultException ofRequired(List<Requirement> missing) {
+    static MissingDefaultException ofRequired(List<Requirement> missing, Limits limits) {
       return new MissingDefaultException(
           missing.stream().map(Requirement::limit).distinct().toList(),
-          missing.stream().map(Requirement::message).collect(Collectors.joining("\n")));
+          missing.stream().map(one -> one.message(limits)).collect(Collectors.joining("\n")));
     }
 
     /** Returns the text that tells an operator what to write in a limit file. */

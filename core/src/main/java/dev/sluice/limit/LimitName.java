@@ -8,6 +8,8 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IdFormats.JoinedFormat;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -512,13 +514,27 @@ public final class LimitName {
     /**
      * Sets the link to a page for denied clients.
      *
-     * @param link a link, not empty
+     * @param link an absolute link, such as {@code https://example.com/limits}
      * @return this builder
+     * @throws IllegalArgumentException if the text is no absolute link
      */
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {
-      this.helpLink = Objects.requireNonNull(link, "link");
+      if (!isLink(Objects.requireNonNull(link, "link"))) {
+        throw new IllegalArgumentException(
+            "helpLink: found %s, expected a link such as https://example.com/limits"
+                .formatted(SafeText.quote(link)));
+      }
+      this.helpLink = link;
       return this;
+    }
+
+    private static boolean isLink(String text) {
+      try {
+        return new URI(text).isAbsolute();
+      } catch (URISyntaxException e) {
+        return false;
+      }
     }
 
     /**

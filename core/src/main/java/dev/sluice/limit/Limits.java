@@ -4,6 +4,7 @@ package dev.sluice.limit;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
@@ -653,9 +654,15 @@ public final class Limits {
     /**
      * Returns the error message for limits that do not satisfy this requirement, with the remedy.
      *
+     * @param limits the limits
      * @return one line
      */
-    public String message() {
+    public String message(Limits limits) {
+      if (limits.catalogue().find(limit) == null) {
+        List<String> known = limits.catalogue().names().stream().map(LimitName::name).toList();
+        return "%s requires the limit %s, which does not exist%s"
+            .formatted(by, SafeText.quote(limit), Suggestion.didYouMean(limit, known));
+      }
       return "%s has no default, but %s requires one; %s"
           .formatted(limit, by, MissingDefaultException.line(limit));
     }

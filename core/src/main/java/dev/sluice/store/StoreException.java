@@ -32,8 +32,7 @@ public class StoreException extends RuntimeException {
   }
 
   /**
-   * Returns whether the failed charge was certainly not made, and will not be made later. A call
-   * that spends from many ids can have charged other ids, even if this method returns true. If this
+   * Returns whether the failed charge was certainly not made, and will not be made later. If this
    * method returns false, the limiter assumes that a failed refund may still be applied.
    *
    * @return false if the charge was made, or if it is unknown whether the charge was made; this

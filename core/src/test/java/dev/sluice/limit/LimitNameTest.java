@@ -198,6 +198,17 @@ class LimitNameTest {
   }
 
   @Test
+  void builder_helpThatIsNoLink_isRefused() {
+    LimitName.Builder builder = LimitName.builder(7, "A");
+    for (String text : List.of("", "ask Ann", "see <b>", "/limits", "https://e.com/\r\na: b")) {
+      assertThatThrownBy(() -> builder.helpLink(text))
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageStartingWith("helpLink: found \"")
+          .hasMessageEndingWith("\", expected a link such as https://example.com/limits");
+    }
+  }
+
+  @Test
   void builder_jitterOrWaitOutOfRange_isRefused() {
     LimitName.Builder builder = LimitName.builder(7, "A");
     for (double share : new double[] {-0.01, 1.01, Double.NaN}) {

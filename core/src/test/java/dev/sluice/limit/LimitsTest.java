@@ -185,6 +185,17 @@ class LimitsTest {
   }
 
   @Test
+  void require_limitThatDoesNotExist_isRefusedAsSuch() {
+    CurrentLimits current = new CurrentLimits(Limits.builder(Catalogue.samples()).build());
+    Requirement misspelt = new Requirement("SignUpPerIPAddress", "a test", MissingDefault.REFUSE);
+    assertThatThrownBy(() -> current.require(List.of(misspelt)))
+        .isInstanceOf(MissingDefaultException.class)
+        .hasMessage(
+            "a test requires the limit \"SignUpPerIPAddress\", which does not exist; did you mean"
+                + " \"SignUpsPerIPAddress\"?");
+  }
+
+  @Test
   void replace_byLimitsThatLackWhatIsAskedFor_isRefused() {
     Limits good = Limits.builder(Catalogue.samples()).unlimited(SIGN_UPS).build();
     CurrentLimits current = new CurrentLimits(good);

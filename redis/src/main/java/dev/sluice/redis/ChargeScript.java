@@ -179,19 +179,20 @@ final class ChargeScript {
    * Returns what the script read from the buckets of one batch.
    *
    * @param first the index of the batch's first charge among all charges of the call
+   * @param keys the keys in Redis of the batch's charges
    * @throws StoreException if the server could not decide on the batch; nothing was charged then
    */
-  static List<Reading> readings(List<Object> answer, int first, List<Charge> batch, String server) {
+  static List<Reading> readings(List<Object> answer, int first, List<byte[]> keys, String server) {
     long nowNanos = nowNanos(answer);
-    List<Reading> readings = new ArrayList<>(batch.size());
-    for (int i = 0; i < batch.size(); i++) {
+    List<Reading> readings = new ArrayList<>(keys.size());
+    for (int i = 0; i < keys.size(); i++) {
       Object found = answer.get(2 + first + i);
       long tatNanos = Gcra.NO_TAT;
       if (found instanceof byte[] text) {
         if (text.length > 0 && (text[0] == '!' || text[0] == '?')) {
           String reason = new String(text, 1, text.length - 1, StandardCharsets.UTF_8);
           throw text[0] == '!'
-              ? refused(reason, batch, server)
+              ? refused(reason, keys, server)
               : new StoreException(
                   "%s rejected a part of the batch after it had charged another part: %s; allow the user both SET and DEL"
                       .formatted(server, words(reason)));
@@ -220,13 +221,17 @@ final class ChargeScript {
     return ServerFault.oneLine(words.matches() ? words.group(1) : answer);
   }
 
-  static StoreException refused(String answer, List<Charge> batch, String server) {
+  static StoreException refused(String answer, List<byte[]> redisKeys, String server) {
     String reason = words(answer);
-    List<String> keys = batch.stream().map(charge -> SafeText.printable(charge.key())).toList();
-    if (reason.startsWith("GARBAGE ")) {
+    List<String> keys =
+        redisKeys.stream()
+            .map(key -> SafeText.printable(new String(key, StandardCharsets.UTF_8)))
+            .toList();
+    if (reason.startsWith("GARBAGE")) {
+      String found = reason.substring("GARBAGE".length()).stripLeading(); // can be empty
       return ChargeOutcome.NOTHING.exception(
           "the bucket of %s on %s holds \"%s\", expected a TAT in decimal nanoseconds; delete the key, or find the program that writes the key"
-              .formatted(keys, server, SafeText.printable(reason.substring("GARBAGE ".length()))));
+              .formatted(keys, server, SafeText.printable(found)));
     }
     if (reason.startsWith("WRONGTYPE")) {
       return ChargeOutcome.NOTHING.exception(

@@ -9,6 +9,7 @@ import dev.sluice.redis.StoreUri.Kind;
 import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.store.TimeSource;
+import io.netty.handler.ssl.SslContextBuilder;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.HashMap;
@@ -262,9 +263,10 @@ final class RedisOptions {
   }
 
   /**
-   * Rejects contradictory options.
+   * Rejects contradictory options, and files that are no certificate or no key.
    *
-   * @throws IllegalArgumentException if options contradict each other; the message names them
+   * @throws IllegalArgumentException if options contradict each other, or a file is wrong; the
+   *     message names the options
    */
   void check() {
     if (!tls() && (find(CA) != null || find(CERT) != null)) {
@@ -281,6 +283,36 @@ final class RedisOptions {
     }
     if (get(CLOCK).isEmpty() && set.containsKey(SKEW)) {
       throw contradiction("option skew requires clock=client");
+    }
+    requireCertificate(CA);
+    requireCertificate(CERT);
+    requireKey();
+  }
+
+  private void requireCertificate(RedisOption<Path> option) {
+    Path file = find(option);
+    if (file != null) {
+      try {
+        var unused = SslContextBuilder.forClient().trustManager(file.toFile());
+      } catch (IllegalArgumentException e) {
+        String why = "the file %s holds no X.509 certificate in PEM".formatted(file);
+        throw refused(option, new IllegalArgumentException(why, e));
+      }
+    }
+  }
+
+  private void requireKey() {
+    Path certificate = find(CERT);
+    Path key = find(KEY);
+    if (certificate != null && key != null) {
+      try {
+        var unused = SslContextBuilder.forClient().keyManager(certificate.toFile(), key.toFile());
+      } catch (IllegalArgumentException e) {
+        String why =
+            "the file %s holds no unencrypted PKCS#8 key in PEM; convert the key: openssl pkcs8 -topk8 -nocrypt -in %s"
+                .formatted(key, key);
+        throw refused(KEY, new IllegalArgumentException(why, e));
+      }
     }
   }
 

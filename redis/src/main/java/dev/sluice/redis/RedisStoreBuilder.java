@@ -10,6 +10,7 @@ import dev.sluice.store.TimeSource;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 
 /**
@@ -65,7 +66,9 @@ public final class RedisStoreBuilder {
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder credentials(String user, String password) {
-    uri = uri.withLogin(user, password);
+    uri =
+        uri.withLogin(
+            Objects.requireNonNull(user, "user"), Objects.requireNonNull(password, "password"));
     return this;
   }
 
@@ -204,7 +207,7 @@ public final class RedisStoreBuilder {
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder clock(TimeSource time) {
-    return set(RedisOptions.CLOCK, Optional.of(time));
+    return set(RedisOptions.CLOCK, Optional.of(Objects.requireNonNull(time, "time")));
   }
 
   /**
@@ -317,7 +320,7 @@ public final class RedisStoreBuilder {
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder observer(BucketStore.Observer newObserver) {
-    this.observer = newObserver;
+    this.observer = Objects.requireNonNull(newObserver, "newObserver");
     return this;
   }
 
@@ -326,7 +329,8 @@ public final class RedisStoreBuilder {
    * is unreachable, the store is opened nevertheless, and its charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws IllegalArgumentException if options contradict each other
+   * @throws IllegalArgumentException if options contradict each other, or if a file holds no
+   *     certificate or key
    * @throws IllegalStateException if the application uses a Lettuce older than 6.5, or a Lettuce
    *     that needs Netty 4.2 together with Netty 4.1
    */

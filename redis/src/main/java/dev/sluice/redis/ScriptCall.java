@@ -4,6 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.remote.RemoteCall;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
+import java.util.Arrays;
 import java.util.List;
 
 /** One call of the script. Thread-safe; no method blocks. */
@@ -50,7 +51,8 @@ final class ScriptCall extends RemoteCall<List<Object>> {
   protected List<Reading> readings(
       List<Object> answer, int first, List<Charge> batch, String server) {
     try {
-      return ChargeScript.readings(answer, first, batch, server);
+      List<byte[]> sent = Arrays.asList(keys).subList(first, first + batch.size());
+      return ChargeScript.readings(answer, first, sent, server);
     } catch (ChargeScript.Refusal e) {
       if (e.byReplica()) {
         onReplica.run();

@@ -141,10 +141,14 @@ record ServerFault(Throwable cause, String code) implements Fault {
     if (said.equals(GONE_AT_ONCE)) {
       return "the server closed the connection directly after the greeting";
     }
-    return among(cause, SSLException.class) == null
-        ? said
-        : ("the TLS handshake failed (%s), expected a certificate of a trusted authority (option ca)"
-                + " for this host (option verify)")
-            .formatted(said);
+    if (among(cause, SSLException.class) == null) {
+      return said;
+    }
+    return "the TLS handshake failed (%s), expected %s"
+        .formatted(
+            said,
+            said.contains("Received fatal alert") // the server refused this client
+                ? "a client certificate that the server trusts (options cert and key)"
+                : "a certificate of a trusted authority (option ca) for this host (option verify)");
   }
 }

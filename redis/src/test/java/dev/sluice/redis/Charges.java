@@ -4,6 +4,7 @@ package dev.sluice.redis;
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore.Charge;
+import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.stream.Stream;
 
@@ -16,6 +17,11 @@ final class Charges {
 
   static List<Charge> spend(String... keys) {
     return Stream.of(keys).map(key -> of(key, Op.SPEND)).toList();
+  }
+
+  /** Returns the keys in Redis of a store without a prefix. */
+  static List<byte[]> keys(List<Charge> batch) {
+    return batch.stream().map(charge -> charge.key().getBytes(StandardCharsets.UTF_8)).toList();
   }
 
   static List<Charge> refund(String key) {

@@ -122,6 +122,17 @@ class RedisOptionsTest {
     assertThatCode(options::check).doesNotThrowAnyException();
   }
 
+  /** A password that nobody set would log in as the server's default user. */
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void builder_null_isRefusedByName() {
+    RedisStoreBuilder builder = RedisStore.builder("redis://app:secret@h");
+    assertThatThrownBy(() -> builder.credentials(null, "p")).hasMessage("user");
+    assertThatThrownBy(() -> builder.credentials("app", null)).hasMessage("password");
+    assertThatThrownBy(() -> builder.clock(null)).hasMessage("time");
+    assertThatThrownBy(() -> builder.observer(null)).hasMessage("newObserver");
+  }
+
   @Test
   void with_anotherValue_leavesTheOptionsAlone() {
     RedisOptions options = of("redis://h?queue=7");
@@ -148,8 +159,10 @@ class RedisOptionsTest {
         "redis://h?ca=pom.xml | certificates require TLS: write rediss://, or the option tls=true",
         "redis://h?verify=full | option verify requires TLS: write rediss://, or the option tls=true",
         "rediss://h?tls=false&verify=none | option verify requires TLS",
+        "rediss://h?ca=pom.xml | option ca: the file pom.xml holds no X.509 certificate in PEM",
+        "rediss://h?cert=pom.xml&key=pom.xml | option cert: the file pom.xml holds no X.509",
       })
-  void check_contradiction_isRefused(String uri, String message) {
+  void check_contradictionOrWrongFile_isRefused(String uri, String message) {
     assertThatThrownBy(() -> of(uri).check())
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(message);

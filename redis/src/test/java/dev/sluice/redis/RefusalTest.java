@@ -12,7 +12,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 final class RefusalTest {
 
   private static StoreException refused(String answer) {
-    return ChargeScript.refused(answer, Charges.spend("1:a"), "there");
+    return ChargeScript.refused(answer, Charges.keys(Charges.spend("1:a")), "there");
   }
 
   @ParameterizedTest
@@ -36,8 +36,9 @@ final class RefusalTest {
   /** An id, or what another program has written, must not change how a line of a log is shown. */
   @Test
   void textOfOthers_isEscaped() {
-    assertThat(ChargeScript.refused("OOM", Charges.spend("1:a\u202eb"), "there"))
+    assertThat(ChargeScript.refused("OOM", Charges.keys(Charges.spend("1:a\u202eb")), "there"))
         .hasMessageStartingWith("there rejected the charge of [1:a\\u202eb]: OOM");
+    assertThat(refused("GARBAGE ")).hasMessageContaining("holds \"\", expected a TAT");
     assertThat(refused("GARBAGE a\u001b[2Jb")).hasMessageContaining("holds \"a\\u001b[2Jb\",");
   }
 

@@ -85,6 +85,11 @@ final class ServerFaultTest {
     assertThat(
             ServerFault.of(new IOException("x", new SSLException("no path to an anchor"))).words())
         .startsWith("the TLS handshake failed (no path to an anchor), expected a certificate");
+    assertThat(
+            ServerFault.of(new SSLException("Received fatal alert: certificate_required")).words())
+        .isEqualTo(
+            "the TLS handshake failed (Received fatal alert: certificate_required), expected a client"
+                + " certificate that the server trusts (options cert and key)");
     assertThat(ServerFault.of(new IOException("RedisHandshakeHandler not registered")).words())
         .isEqualTo("the server closed the connection directly after the greeting");
   }

@@ -158,6 +158,16 @@ final class StoredValuesTest {
   }
 
   @Test
+  void spend_somethingElseUnderTheKey_namesTheKeyToDelete() {
+    redis.command("LPUSH", "shop:3:list", "x");
+    try (BucketStore store =
+        RedisStore.builder(redis.uri()).timeout(Duration.ofMinutes(1)).prefix("shop:").open()) {
+      assertThatThrownBy(() -> Limiter.of(LIMITS, store).spend(LIMIT, "list"))
+          .hasMessageContaining("the bucket of [shop:3:list] on ");
+    }
+  }
+
+  @Test
   void spend_aNewRevisionOfTheLimit_readsTheSameBucket() {
     Catalogue catalogue = LIMITS.catalogue();
     Limits small =

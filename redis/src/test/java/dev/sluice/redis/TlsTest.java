@@ -165,5 +165,9 @@ final class TlsTest {
     assertThatThrownBy(() -> builder("localhost", "?ca=" + folder.resolve("none.pem")))
         .hasMessageContaining("option ca: the file")
         .hasMessageContaining("none.pem");
+    assertThatThrownBy(() -> withCertificate("localhost", "").key(ours.pem("client")).open())
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessageContaining(
+            "option key: the file %s holds no unencrypted".formatted(ours.pem("client")));
   }
 }

@@ -24,6 +24,6 @@ final class UnsentCall extends RemoteCall<List<Object>> {
   @Override
   protected List<Reading> readings(
       List<Object> answer, int first, List<Charge> batch, String server) {
-    return ChargeScript.readings(answer, first, batch, server);
+    return ChargeScript.readings(answer, first, Charges.keys(batch), server);
   }
 }

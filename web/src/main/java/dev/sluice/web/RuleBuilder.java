@@ -171,7 +171,7 @@ public abstract class RuleBuilder<B extends RuleBuilder<B>> {
                     .filter(one -> onMissing == MissingDefault.REFUSE)
                     .filter(one -> limits.catalogue().find(one.limit()) != null)
                     .filter(one -> !one.isMetBy(limits))
-                    .map(Requirement::message))
+                    .map(one -> one.message(limits)))
             .flatMap(mistakes -> mistakes)
             .toList();
     if (!faults.isEmpty()) {

@@ -193,10 +193,12 @@ public final class VaryBy {
    *
    * @param what a description of the value for the error message if the value is missing, such as
    *     "the tenant"
-   * @param function returns the value, or null if the request has none; must be thread-safe
+   * @param function returns the value, or null if the request has none; must be thread-safe. A
+   *     filter does not catch the function's exceptions, unless the rule is a shadow rule
    * @return a source that uses the function's value as the id
    */
   public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
+    Objects.requireNonNull(function, "function");
     return of(what, (facts, variables) -> one(function.apply(facts.request())));
   }
 

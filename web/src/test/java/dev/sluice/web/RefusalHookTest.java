@@ -197,8 +197,8 @@ class RefusalHookTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"see <b>", "https://example.com/\r\nSet-Cookie: a=b", "ask Ann"})
-  void pageThatIsNoUri_hasNoLink(String page) {
+  @ValueSource(strings = {"https://example.com/später", "https://例え.jp/"})
+  void pageWithCharactersThatNoHeaderMayHave_hasNoLink(String page) {
     assertThat(deniedWithPage(page).headers()).doesNotContainKey("Link");
     assertThat(deniedWithPage(null).headers()).doesNotContainKey("Link");
   }

@@ -111,4 +111,10 @@ class VaryByTest {
     assertThat(VaryBy.pathVariable("user").orId("x").pathVariable()).isEqualTo("user");
     assertThat(VaryBy.path().pathVariable()).isNull();
   }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void function_null_isRefusedAtOnce() {
+    assertThatThrownBy(() -> VaryBy.function("the tenant", null)).hasMessage("function");
+  }
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
-import dev.sluice.internal.text.SafeText;
-import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -403,16 +401,7 @@ final class Loading {
 
   /** Returns the problem of a missing required limit, at line 1 of the first file. */
   static Problem missing(Requirement one, Limits limits, Snapshot snapshot, Severity severity) {
-    List<String> known = limits.catalogue().names().stream().map(LimitName::name).toList();
-    String message =
-        known.contains(one.limit())
-            ? one.message()
-            : "%s requires the limit %s, which does not exist%s"
-                .formatted(
-                    one.by(),
-                    SafeText.quote(one.limit()),
-                    Suggestion.didYouMean(one.limit(), known));
-    return new Problem(snapshot.firstFile(), 1, 1, severity, message);
+    return new Problem(snapshot.firstFile(), 1, 1, severity, one.message(limits));
   }
 
   private KnownNames names(

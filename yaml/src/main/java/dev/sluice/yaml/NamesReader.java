@@ -5,8 +5,6 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
-import java.net.URI;
-import java.net.URISyntaxException;
 import java.time.Duration;
 import java.util.HashMap;
 import java.util.HashSet;
@@ -345,13 +343,11 @@ final class NamesReader {
       return null;
     }
     try {
-      if (new URI(text).isAbsolute()) {
-        return text;
-      }
-    } catch (URISyntaxException e) {
-      // The text is not a link, and the statement below reports this mistake.
+      var unused = LimitName.builder("Any").helpLink(text);
+      return text;
+    } catch (IllegalArgumentException e) {
+      problems.wrong(node, expected);
+      return null;
     }
-    problems.wrong(node, expected);
-    return null;
   }
 }
