@@ -835,6 +835,12 @@ final class PostgresStoreTest {
   }
 
   @Test
+  void textOfAServer_isShownInOneLine_withoutControlCharacters() {
+    SQLException failure = new SQLException("ERR \u001b[2J no\n entry. ", "22000", 1);
+    assertThat(PostgresFault.of(failure).words()).isEqualTo("ERR \\u001b[2J no entry");
+  }
+
+  @Test
   void url_withTheOptionsOfTheStoreAndTheDriver_opens() {
     String all =
         url
