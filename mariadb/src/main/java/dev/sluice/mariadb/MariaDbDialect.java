@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
+import dev.sluice.internal.text.Resource;
 import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.sql.SqlCall;
@@ -8,10 +9,6 @@ import dev.sluice.remote.sql.SqlDialect;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -84,15 +81,7 @@ final class MariaDbDialect implements SqlDialect {
   }
 
   private static String source() {
-    try (InputStream in = MariaDbDialect.class.getResourceAsStream("buckets.sql")) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "the resource buckets.sql is missing beside " + MariaDbDialect.class);
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(MariaDbDialect.class.getResourceAsStream("buckets.sql"), "buckets.sql");
   }
 
   @Override
