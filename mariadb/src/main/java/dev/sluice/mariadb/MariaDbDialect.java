@@ -24,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class MariaDbDialect implements SqlDialect {
 
-  // A lock wait takes at most a third of the time-out, since a call can wait twice.
-  private static final int WAITS = 3;
   private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
   static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
   private static final List<String> PROCEDURES =
@@ -42,7 +40,7 @@ final class MariaDbDialect implements SqlDialect {
 
   MariaDbDialect(StoreContext context) {
     this.clock = context.clock();
-    this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    this.waitMillis = (int) Math.max(context.timeoutNanos() / StoreContext.WAITS / 1_000_000, 1);
   }
 
   static void create(Connection connection, @Nullable String user) throws SQLException {

@@ -2,6 +2,7 @@
 package dev.sluice.remote.sql;
 
 import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.StoreContext;
 import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -27,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The buckets that other transactions have locked, as far as calls have shown. Thread-safe. */
 final class LockedBuckets {
-
-  private static final int LOCK_WAITS = 3; // how many waits for a lock a time-out has room for
 
   private final long timeoutNanos;
   private final LongSupplier nanoTime;
@@ -114,7 +113,7 @@ final class LockedBuckets {
       next.add(tried ? new Suspects(one.buckets, one.failure, now, null) : one);
     }
     if (lock != null) {
-      next.add(new Suspects(buckets, lock, now + timeoutNanos / LOCK_WAITS, null));
+      next.add(new Suspects(buckets, lock, now + timeoutNanos / StoreContext.WAITS, null));
     }
     all = next;
   }
