@@ -2,6 +2,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -241,9 +242,7 @@ interface Door {
     }
 
     private static void aside(Runnable task) {
-      Thread thread = new Thread(task, "sluice-grpc-services");
-      thread.setDaemon(true);
-      thread.start();
+      new DaemonThread(task, "sluice-grpc-services").start();
     }
 
     /** Returns the part that serves Envoy's protocol, on the gRPC port or the HTTP port. */
