@@ -657,7 +657,7 @@ final class ServeCommandTest {
         Cli.run("serve", "--http", ":0", "--trusted-proxies", "10.0.0.1", "--proxy-header", "Via");
     assertThat(header.code()).isEqualTo(Exit.BROKEN_INPUT);
     assertThat(header.err())
-        .contains("--proxy-header: found \"Via\", expected x-forwarded-for or forwarded");
+        .contains("--proxy-header: found \"Via\", expected forwarded or x-forwarded-for");
     Cli unused = Cli.run("serve", "--http", ":0", "--proxy-header", "Via");
     assertThat(unused.code()).as("without trusted proxies too").isEqualTo(Exit.BROKEN_INPUT);
     assertThat(unused.err()).contains("--proxy-header: found \"Via\"");
