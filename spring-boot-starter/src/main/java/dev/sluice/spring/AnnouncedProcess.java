@@ -55,7 +55,7 @@ final class AnnouncedProcess implements AutoCloseable {
                           List.of(
                               "sluice.on-failure: local:auto counts the processes in a shared store that decides by its own clock, found the store "
                                   + store),
-                          "Write the number of processes, such as local/4, or set sluice.store.")),
+                          "Write the number of processes, such as local:4, or set sluice.store.")),
           "%s, process %s".formatted(hostName(), ProcessHandle.current().pid()));
       var unused = process.clock.scheduleWithFixedDelay(process::look, 0, 1, TimeUnit.SECONDS);
     }
