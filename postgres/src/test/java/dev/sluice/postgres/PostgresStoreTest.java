@@ -822,7 +822,7 @@ final class PostgresStoreTest {
     for (String[] wrong :
         List.of(
             new String[] {"durabilty=sync", "durabilty", "did you mean \"durability\"?"},
-            new String[] {"durability=fsync", "expected one of unlogged, async, sync"},
+            new String[] {"durability=fsync", "expected unlogged, async or sync"},
             new String[] {"connections=0", "found 0, expected 1 to 16"},
             new String[] {"connections=17", "found 17, expected 1 to 16"},
             new String[] {"connections=two", "found \"two\", expected a whole number"},
