@@ -87,7 +87,7 @@ interface Door {
   record Open(InetSocketAddress address, Runnable unready, Runnable end) implements AutoCloseable {
 
     private static Open of(SluiceServer server) {
-      return new Open(server.address(), server::unready, server::drain);
+      return new Open(server.address(), server::unready, server::close);
     }
 
     @Override
@@ -98,6 +98,8 @@ interface Door {
 
   /** The open ports of a server. Thread-safe. */
   final class OpenDoors implements AutoCloseable {
+
+    private static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
     private final List<Door.Open> open = new CopyOnWriteArrayList<>();
     private final List<OpenDoor> shown = new CopyOnWriteArrayList<>();
@@ -126,7 +128,7 @@ interface Door {
       }
       open.forEach(door -> door.unready().run());
       try {
-        TimeUnit.NANOSECONDS.sleep(SluiceServer.UNREADY_PERIOD.toNanos());
+        TimeUnit.NANOSECONDS.sleep(UNREADY_PERIOD.toNanos());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
