@@ -22,7 +22,8 @@ module dev.sluice {
       dev.sluice.redis,
       dev.sluice.remote,
       dev.sluice.spring,
-      dev.sluice.web;
+      dev.sluice.web,
+      dev.sluice.yaml;
   exports dev.sluice.internal.text to
       dev.sluice.acme,
       dev.sluice.mariadb,

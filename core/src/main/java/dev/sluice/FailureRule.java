@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice;
 
+import dev.sluice.internal.text.SafeText;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
+
 /**
  * Decides what happens to a check or spend if the store cannot decide.
  *
@@ -19,6 +23,8 @@ public final class FailureRule {
     LOCAL,
     LOCAL_AUTO
   }
+
+  private static final Pattern LOCAL = Pattern.compile("local:(auto,)?([1-9][0-9]{0,5})");
 
   private static final FailureRule FAIL = new FailureRule(Kind.FAIL, 1);
   private static final FailureRule ALLOW = new FailureRule(Kind.ALLOW, 1);
@@ -97,6 +103,33 @@ public final class FailureRule {
     return new FailureRule(Kind.LOCAL_AUTO, positive(processesIfUnknown));
   }
 
+  /**
+   * Returns the rule that a text names, such as a setting or a {@link #toString}.
+   *
+   * @param text {@code fail}, {@code allow}, {@code deny}, {@code local:4} for {@code local(4)},
+   *     {@code local:auto}, or {@code local:auto,4} for {@code localAuto(4)}
+   * @return the rule
+   * @throws IllegalArgumentException if the text names no rule
+   */
+  public static FailureRule parse(String text) {
+    return switch (text) {
+      case "fail" -> FAIL;
+      case "allow" -> ALLOW;
+      case "deny" -> DENY;
+      case "local:auto" -> LOCAL_AUTO;
+      default -> {
+        Matcher local = LOCAL.matcher(text);
+        if (!local.matches()) {
+          throw new IllegalArgumentException(
+              "found %s, expected fail, allow, deny, local:N for N processes that share the limits, such as local:4, or local:auto[,N]"
+                  .formatted(SafeText.quote(text)));
+        }
+        int processes = Integer.parseInt(local.group(2));
+        yield local.group(1) == null ? local(processes) : localAuto(processes);
+      }
+    };
+  }
+
   private static int positive(int processes) {
     if (processes < 1) {
       throw new IllegalArgumentException("processes: found " + processes + ", expected at least 1");
@@ -136,14 +169,15 @@ public final class FailureRule {
     return divisor > 0 ? local(divisor) : DENY;
   }
 
+  /** Returns the rule's text, which {@link #parse} reads. */
   @Override
   public String toString() {
     return switch (kind) {
       case FAIL -> "fail";
       case ALLOW -> "allow";
       case DENY -> "deny";
-      case LOCAL -> "local, a share of 1/" + processes;
-      case LOCAL_AUTO -> "local, a share for each process";
+      case LOCAL -> "local:" + processes;
+      case LOCAL_AUTO -> "local:auto" + (processes == 0 ? "" : "," + processes);
     };
   }
 }

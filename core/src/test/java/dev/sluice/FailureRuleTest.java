@@ -68,14 +68,13 @@ final class FailureRuleTest {
   /** Many ids at once take a shorter way, which no rule may be forgotten on. */
   @Test
   void rule_asAText_isWhatAFileCallsIt() {
-    assertThat(FailureRule.fail()).hasToString("fail");
-    assertThat(FailureRule.allow()).hasToString("allow");
-    assertThat(FailureRule.deny()).hasToString("deny");
-    assertThat(FailureRule.local(4)).hasToString("local, a share of 1/4");
+    for (String text : List.of("fail", "allow", "deny", "local:4", "local:auto", "local:auto,6")) {
+      assertThat(FailureRule.parse(text)).hasToString(text);
+    }
     assertThat(FailureRule.localAuto().during(0)).hasToString("deny");
-    assertThat(FailureRule.localAuto(6).during(0)).hasToString("local, a share of 1/6");
-    assertThat(FailureRule.localAuto(6).during(2)).hasToString("local, a share of 1/2");
-    assertThat(FailureRule.local(4).during(2)).hasToString("local, a share of 1/4");
+    assertThat(FailureRule.localAuto(6).during(0)).hasToString("local:6");
+    assertThat(FailureRule.localAuto(6).during(2)).hasToString("local:2");
+    assertThat(FailureRule.local(4).during(2)).hasToString("local:4");
   }
 
   private int granted(Limiter by, String limit, String id) {

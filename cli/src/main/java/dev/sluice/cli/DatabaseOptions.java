@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import dev.sluice.cli.Exit.ExitException;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitOverride.LoweredException;
 import dev.sluice.postgres.OverridesTable;
@@ -78,7 +79,7 @@ final class DatabaseOptions {
   static String reason(SQLException e) {
     return String.valueOf(e.getMessage())
         .lines()
-        .map(String::strip)
+        .map(line -> SafeText.line(line.strip()))
         .filter(line -> !line.startsWith("Position: ") && !line.startsWith("Where: "))
         .collect(Collectors.joining("; "));
   }

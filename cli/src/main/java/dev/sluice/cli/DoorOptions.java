@@ -414,15 +414,7 @@ final class DoorOptions {
   /** Returns the resolver of the client's address for --proxy-header and --trusted-proxies. */
   static ClientAddress clientAddress(@Nullable String proxyHeader, List<String> trustedProxies) {
     String name = proxyHeader == null ? USUAL_HEADER : proxyHeader;
-    ProxyHeader header =
-        switch (name.toLowerCase(Locale.ROOT)) {
-          case USUAL_HEADER -> ProxyHeader.X_FORWARDED_FOR;
-          case "forwarded" -> ProxyHeader.FORWARDED;
-          default ->
-              throw new InputException(
-                  "--proxy-header: found %s, expected x-forwarded-for or forwarded"
-                      .formatted(SafeText.quote(name)));
-        };
+    ProxyHeader header = Quantities.word("--proxy-header", name, ProxyHeader.class);
     if (trustedProxies.isEmpty()) {
       if (proxyHeader != null) {
         throw new InputException("--proxy-header requires --trusted-proxies RANGE");

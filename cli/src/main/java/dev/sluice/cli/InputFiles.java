@@ -2,6 +2,7 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.async.DaemonThread;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
@@ -82,9 +83,8 @@ final class InputFiles {
 
   private static InputStream opened(Path file) {
     FutureTask<InputStream> opening = new FutureTask<>(() -> stream(file));
-    Thread thread = new Thread(opening, "sluice-open");
-    thread.setDaemon(true); // an interrupt does not end a call that hangs
-    thread.start();
+    // An interrupt does not end a call that hangs.
+    new DaemonThread(opening, "sluice-open").start();
     try {
       return opening.get(PATIENCE_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {

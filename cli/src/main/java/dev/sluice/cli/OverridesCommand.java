@@ -185,11 +185,7 @@ final class OverridesCommand extends CommandGroup {
     }
 
     private void print(Limits limits) {
-      List<Line> lines =
-          limits.catalogue().names().stream()
-              .flatMap(name -> limits.overridesOf(name).stream())
-              .map(one -> new Line(one, true))
-              .toList();
+      List<Line> lines = limits.overrides().stream().map(one -> new Line(one, true)).toList();
       write(
           target -> {
             if (all) {
@@ -351,11 +347,7 @@ final class OverridesCommand extends CommandGroup {
       Limits limits = load(read, files);
       // lint() returns only warnings here, since load() throws an exception if there is a mistake.
       read.lint().forEach(console.err()::println);
-      List<LimitOverride> overrides =
-          limits.catalogue().names().stream()
-              .flatMap(name -> limits.overridesOf(name).stream())
-              .toList();
-      return database.onTable(limits.catalogue(), table -> table.put(overrides, force));
+      return database.onTable(limits.catalogue(), table -> table.put(limits.overrides(), force));
     }
   }
 

@@ -6,10 +6,9 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
+import dev.sluice.internal.text.Resource;
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
@@ -152,13 +151,6 @@ final class RecordedSteps {
   }
 
   private static String text(String name) {
-    try (InputStream in = RecordedSteps.class.getResourceAsStream("vectors/" + name)) {
-      if (in == null) {
-        throw new IllegalStateException("vectors/" + name + " is missing in this installation");
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(RecordedSteps.class.getResourceAsStream("vectors/" + name), name);
   }
 }

@@ -18,8 +18,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.function.Supplier;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Mixin;
 import picocli.CommandLine.Option;
@@ -32,8 +30,6 @@ final class StorageOptions {
   static final String TOKEN_KEY = "--token-key-file";
   private static final String AT_LEAST = "--local-at-least";
   private static final String AUTO = "local:auto";
-  private static final Pattern LOCAL =
-      Pattern.compile("local:(?:(auto)(?:,([1-9][0-9]{0,5}))?|([1-9][0-9]{0,5}))");
 
   @Option(
       names = "--store",
@@ -201,9 +197,7 @@ final class StorageOptions {
   }
 
   private List<Supplier<?>> eachRule() {
-    return onFailure().stream()
-        .<Supplier<?>>map(option -> () -> rule(option, option.substring(option.indexOf('=') + 1)))
-        .toList();
+    return onFailure().stream().<Supplier<?>>map(option -> () -> rule(option)).toList();
   }
 
   /**
@@ -216,7 +210,7 @@ final class StorageOptions {
     for (String option : onFailure()) {
       int equals = option.indexOf('=');
       String limit = equals < 0 ? "" : option.substring(0, equals);
-      if (rules.put(limit, rule(option, option.substring(equals + 1))) != null) {
+      if (rules.put(limit, rule(option)) != null) {
         throw new InputException(
             "--on-failure: found %s twice, expected one rule"
                 .formatted(limit.isEmpty() ? "a rule for all limits" : limit));
@@ -225,28 +219,14 @@ final class StorageOptions {
     return rules;
   }
 
-  private static FailureRule rule(String option, String rule) {
-    return switch (rule) {
-      case "fail" -> FailureRule.fail();
-      case "allow" -> FailureRule.allow();
-      case "deny" -> FailureRule.deny();
-      default -> {
-        Matcher local = LOCAL.matcher(rule);
-        if (local.matches()) {
-          String number = local.group(2);
-          yield local.group(1) == null
-              ? FailureRule.local(Integer.parseInt(local.group(3)))
-              : number == null
-                  ? FailureRule.localAuto()
-                  : FailureRule.localAuto(Integer.parseInt(number));
-        }
-        throw new InputException(
-            "--on-failure: found \"%s\", expected fail, allow, deny, local:N for N processes that"
-                    .formatted(option)
-                + " share the limits, such as local:4, or local:auto[,N]; for one limit, begin with its name,"
-                + " such as LoginsPerIPAddress=deny");
-      }
-    };
+  private static FailureRule rule(String option) {
+    try {
+      return FailureRule.parse(option.substring(option.indexOf('=') + 1));
+    } catch (IllegalArgumentException e) {
+      throw new InputException(
+          "--on-failure: \"%s\": %s; for one limit, begin with its name, such as LoginsPerIPAddress=deny"
+              .formatted(option, e.getMessage()));
+    }
   }
 
   /** The options that give a store's passwords without showing them. */

@@ -360,7 +360,7 @@ public final class LimitName {
     };
   }
 
-  /** Describes a quota, such as "10 per minute, 20 at once". */
+  /** Describes a quota, such as "10 per 1m, 20 at once". */
   private static String rate(Quota quota) {
     String rate = quota.count() + " per " + GoDuration.shortened(quota.period());
     return quota.burst() == quota.count() ? rate : rate + ", " + quota.burst() + " at once";

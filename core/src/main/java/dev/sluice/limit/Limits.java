@@ -232,6 +232,15 @@ public final class Limits {
   }
 
   /**
+   * Returns the overrides of all limits.
+   *
+   * @return the overrides, sorted by the names of their limits
+   */
+  public List<LimitOverride> overrides() {
+    return catalogue.names().stream().flatMap(name -> overridesOf(name).stream()).toList();
+  }
+
+  /**
    * Returns a copy of these limits with further overrides. An override replaces the existing
    * override for the same id.
    *

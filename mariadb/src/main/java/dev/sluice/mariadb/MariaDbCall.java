@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
-import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.sql.SqlCall;
 import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
@@ -42,9 +42,7 @@ final class MariaDbCall extends SqlCall {
       @Nullable Long nowNanos) {
     super(link, keys, batches);
     this.nowNanos = nowNanos;
-    this.changes =
-        nowNanos != null
-            || batches.stream().flatMap(List::stream).anyMatch(charge -> charge.op() != Op.CHECK);
+    this.changes = nowNanos != null || batches.stream().anyMatch(ChargeOutcome::writes);
     this.sql =
         nowNanos != null
             ? "CALL sluice_decide_v1(?, ?, ?)"

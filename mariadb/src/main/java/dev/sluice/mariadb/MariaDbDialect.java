@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
+import dev.sluice.internal.text.Resource;
 import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.sql.SqlCall;
@@ -8,10 +9,6 @@ import dev.sluice.remote.sql.SqlDialect;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -27,8 +24,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class MariaDbDialect implements SqlDialect {
 
-  // A lock wait takes at most a third of the time-out, since a call can wait twice.
-  private static final int WAITS = 3;
   private static final String CLEAN = "CALL sluice_clean_v2(?, ?)";
   static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
   private static final List<String> PROCEDURES =
@@ -45,7 +40,7 @@ final class MariaDbDialect implements SqlDialect {
 
   MariaDbDialect(StoreContext context) {
     this.clock = context.clock();
-    this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    this.waitMillis = (int) Math.max(context.timeoutNanos() / StoreContext.WAITS / 1_000_000, 1);
   }
 
   static void create(Connection connection, @Nullable String user) throws SQLException {
@@ -84,15 +79,7 @@ final class MariaDbDialect implements SqlDialect {
   }
 
   private static String source() {
-    try (InputStream in = MariaDbDialect.class.getResourceAsStream("buckets.sql")) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "the resource buckets.sql is missing beside " + MariaDbDialect.class);
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(MariaDbDialect.class.getResourceAsStream("buckets.sql"), "buckets.sql");
   }
 
   @Override

@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
-import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.remote.sql.SqlCall.TryAgainException;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
-import dev.sluice.store.StoreException;
 import java.sql.SQLException;
 import java.util.Set;
 import org.jspecify.annotations.Nullable;
@@ -40,7 +38,7 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
 
   static MariaDbFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
-    SQLException its = sql(cause);
+    SQLException its = SqlFault.sql(cause);
     int code = its == null ? 0 : its.getErrorCode();
     String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
     boolean isKnown =
@@ -50,19 +48,6 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
     boolean isError =
         code != 0 && code != COMMIT_FAILED && !state.startsWith("08") && !state.equals("70100");
     return new MariaDbFault(cause, code, state, isKnown || isError);
-  }
-
-  private static @Nullable SQLException sql(Throwable failure) {
-    for (Throwable at = failure; at != null; at = at.getCause()) {
-      if (at instanceof SQLException its) {
-        return its;
-      }
-    }
-    return null;
-  }
-
-  private boolean neverLeft() {
-    return cause instanceof NotSentException;
   }
 
   /** Whether a single batch can cause the fault: a deadlock, a locked row, or too long a key. */
@@ -104,26 +89,12 @@ record MariaDbFault(Throwable cause, int code, String state, boolean isRefusal)
 
   @Override
   public String words() {
-    Throwable at = cause;
-    while (at instanceof NotSentException && at.getCause() != null) {
-      at = at.getCause();
-    }
-    String message = at.getMessage();
-    String said = message == null ? at.getClass().getSimpleName() : message;
-    String line =
-        said.replaceFirst("^\\((conn|conn:|conn=)[^)]*\\) *", "")
-            .replaceAll("\\s+", " ")
-            .replaceAll("[. ]+$", "");
+    String line = SqlFault.message(cause).replaceFirst("^\\((conn|conn:|conn=)[^)]*\\) *", "");
     return switch (code) {
       case NO_PROCEDURE, NO_TABLE -> line + "; run `sluice store create`, or MariaDbStore.create";
       case NO_RIGHT ->
           line + "; run `sluice store create` with --role, or MariaDbStore.create with this user";
       default -> line;
     };
-  }
-
-  @Override
-  public StoreException exception(String server) {
-    return ChargeOutcome.by(isRefusal).exception(server + ": " + words(), cause);
   }
 }

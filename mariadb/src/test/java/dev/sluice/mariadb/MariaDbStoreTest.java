@@ -422,6 +422,12 @@ final class MariaDbStoreTest {
   }
 
   @Test
+  void textOfAServer_isShownInOneLine_withoutControlCharacters() {
+    SQLException failure = new SQLException("ERR \u001b[2J no\n entry. ", "22000", 1);
+    assertThat(MariaDbFault.of(failure).words()).isEqualTo("ERR \\u001b[2J no entry");
+  }
+
+  @Test
   void callThatWaitsForALockedRow_isDecidedByTheTimeAfterTheWait() throws Exception {
     try (BucketStore store = builder().open();
         Connection other = database.source().getConnection();

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import dev.sluice.internal.text.Resource;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -80,14 +77,6 @@ final class BucketSchema {
   }
 
   private static String source() {
-    try (InputStream in = BucketSchema.class.getResourceAsStream("buckets.sql")) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "the resource buckets.sql is missing beside " + BucketSchema.class);
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(BucketSchema.class.getResourceAsStream("buckets.sql"), "buckets.sql");
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
+import java.util.stream.Stream;
+
 /** Determines which spends are lost if the database crashes. */
 public enum Durability {
   /**
@@ -14,5 +16,22 @@ public enum Durability {
    */
   ASYNC,
   /** Each call waits until its spends are on the disk. A crash undoes no spend. */
-  SYNC
+  SYNC;
+
+  /**
+   * Returns the durability with a name.
+   *
+   * @param word the name, in upper or lower case
+   * @return the durability
+   * @throws IllegalArgumentException if no durability has the name
+   */
+  public static Durability of(String word) {
+    return Stream.of(values())
+        .filter(one -> one.name().equalsIgnoreCase(word))
+        .findAny()
+        .orElseThrow(
+            () ->
+                new IllegalArgumentException(
+                    "found \"%s\", expected unlogged, async or sync".formatted(word)));
+  }
 }

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
-import java.nio.charset.StandardCharsets;
+import dev.sluice.internal.text.Resource;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -101,14 +98,6 @@ final class Migrations {
   }
 
   private static String read(String file) {
-    try (InputStream in = Migrations.class.getResourceAsStream("migrations/" + file)) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "the resource migrations/" + file + " is missing on the class path");
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(Migrations.class.getResourceAsStream("migrations/" + file), file);
   }
 }

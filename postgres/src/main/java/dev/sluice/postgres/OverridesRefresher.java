@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -59,7 +60,8 @@ public final class OverridesRefresher implements AutoCloseable {
   private final Backoff backoff;
   private final AtomicBoolean ready = new AtomicBoolean();
   private final ScheduledExecutorService thread =
-      Executors.newSingleThreadScheduledExecutor(OverridesRefresher::daemon);
+      Executors.newSingleThreadScheduledExecutor(
+          task -> new DaemonThread(task, "sluice-overrides-table"));
 
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final BadRowLog badRows = new BadRowLog("overrides");
@@ -312,11 +314,5 @@ public final class OverridesRefresher implements AutoCloseable {
     } catch (RejectedExecutionException e) {
       // The refresher was closed before the next read was scheduled.
     }
-  }
-
-  private static Thread daemon(Runnable task) {
-    Thread thread = new Thread(task, "sluice-overrides-table");
-    thread.setDaemon(true);
-    return thread;
   }
 }

@@ -2,6 +2,7 @@
 package dev.sluice.postgres;
 
 import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.sql.SqlCall;
 import dev.sluice.store.BucketStore.Charge;
 import java.sql.Array;
@@ -67,14 +68,7 @@ final class PostgresCall extends SqlCall {
     if (batches.size() == 1 && isOneSpend(batches.get(0))) {
       return SPEND;
     }
-    for (List<Charge> batch : batches) {
-      for (Charge charge : batch) {
-        if (charge.op() != Op.CHECK) {
-          return CHARGE;
-        }
-      }
-    }
-    return READ;
+    return batches.stream().anyMatch(ChargeOutcome::writes) ? CHARGE : READ;
   }
 
   @Override

@@ -22,9 +22,6 @@ import org.jspecify.annotations.Nullable;
  */
 final class PostgresDialect implements SqlDialect {
 
-  // A lock wait takes at most a third of the time-out, since a call can wait twice.
-  private static final int WAITS = 3;
-
   /** A statement that is not prepared, since a pooler can pass each call to another session. */
   private static final String CLEAN =
       "SELECT last, deleted FROM sluice_clean_v2(decode('%s', 'hex'), %s)";
@@ -62,7 +59,7 @@ final class PostgresDialect implements SqlDialect {
   PostgresDialect(Durability durability, StoreContext context) {
     this.durability = durability;
     this.clock = context.clock();
-    this.waitMillis = (int) Math.max(context.timeoutNanos() / WAITS / 1_000_000, 1);
+    this.waitMillis = (int) Math.max(context.timeoutNanos() / StoreContext.WAITS / 1_000_000, 1);
   }
 
   @Override

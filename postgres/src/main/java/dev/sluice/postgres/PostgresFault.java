@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.remote.sql.SqlCall.TryAgainException;
 import dev.sluice.remote.sql.SqlDialect.SqlFault;
-import dev.sluice.store.StoreException;
 import java.sql.SQLException;
 import java.util.Set;
 import java.util.stream.Stream;
@@ -27,19 +26,10 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
 
   static PostgresFault of(@Nullable Throwable failure) {
     Throwable cause = failure == null ? new IllegalStateException("no answer") : failure;
-    SQLException its = sql(cause);
+    SQLException its = SqlFault.sql(cause);
     String state = its == null || its.getSQLState() == null ? "" : its.getSQLState();
     boolean notSent = cause instanceof NotSentException;
     return new PostgresFault(cause, state, notSent || isError(its));
-  }
-
-  private static @Nullable SQLException sql(Throwable failure) {
-    for (Throwable at = failure; at != null; at = at.getCause()) {
-      if (at instanceof SQLException its) {
-        return its;
-      }
-    }
-    return null;
   }
 
   /**
@@ -64,10 +54,6 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
   private static boolean mayEndSession(String state) {
     return Stream.of("08", "25P03", "25P04", "28", "53", "57P", "58", "XX")
         .anyMatch(state::startsWith);
-  }
-
-  private boolean neverLeft() {
-    return cause instanceof NotSentException;
   }
 
   /** Whether a single batch can cause the fault: a deadlock, or a key that is too long. */
@@ -143,31 +129,20 @@ record PostgresFault(Throwable cause, String state, boolean isRefusal) implement
 
   @Override
   public String words() {
-    Throwable at = cause;
-    while (at instanceof NotSentException && at.getCause() != null) {
-      at = at.getCause();
-    }
     if (state.equals("57014")) {
       return "the call timed out and was cancelled";
     }
     if (isLocked()) {
       return "another transaction has locked a bucket of the call";
     }
-    String message = at.getMessage();
-    if (at instanceof PSQLException its && its.getServerErrorMessage() != null) {
-      message = its.getServerErrorMessage().getMessage();
-    }
-    String said = message == null ? at.getClass().getSimpleName() : message;
-    String line = said.replaceAll("\\s+", " ").replaceAll("[. ]+$", "");
+    ServerErrorMessage ofServer =
+        SqlFault.sql(cause) instanceof PSQLException its ? its.getServerErrorMessage() : null;
+    String message = ofServer == null ? null : ofServer.getMessage();
+    String line = message == null ? SqlFault.message(cause) : SafeText.line(message);
     return switch (state) {
       case "42883", "42P01" -> line + "; run `sluice store create`, or PostgresStore.create";
       case "42501" -> line + "; run `sluice store create` with --role, or PostgresStore.create";
       default -> line;
     };
-  }
-
-  @Override
-  public StoreException exception(String server) {
-    return ChargeOutcome.by(isRefusal).exception(server + ": " + words(), cause);
   }
 }

@@ -15,7 +15,6 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.Locale;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -73,20 +72,10 @@ public final class PostgresStoreBuilder {
 
   private void set(SqlUrl.Option option) {
     if (option.name().equals("durability")) {
-      options.set(option, () -> durability(durability(option.value())));
+      options.set(option, () -> durability(Durability.of(option.value())));
     } else {
       options.set(option);
     }
-  }
-
-  private static Durability durability(String word) {
-    return Stream.of(Durability.values())
-        .filter(one -> one.name().toLowerCase(Locale.ROOT).equals(word))
-        .findAny()
-        .orElseThrow(
-            () ->
-                new IllegalArgumentException(
-                    "found \"%s\", expected one of unlogged, async, sync".formatted(word)));
   }
 
   /**

@@ -822,7 +822,7 @@ final class PostgresStoreTest {
     for (String[] wrong :
         List.of(
             new String[] {"durabilty=sync", "durabilty", "did you mean \"durability\"?"},
-            new String[] {"durability=fsync", "expected one of unlogged, async, sync"},
+            new String[] {"durability=fsync", "expected unlogged, async or sync"},
             new String[] {"connections=0", "found 0, expected 1 to 16"},
             new String[] {"connections=17", "found 17, expected 1 to 16"},
             new String[] {"connections=two", "found \"two\", expected a whole number"},
@@ -832,6 +832,12 @@ final class PostgresStoreTest {
           .hasMessageContaining(wrong[1])
           .hasMessageContaining(wrong[wrong.length - 1]);
     }
+  }
+
+  @Test
+  void textOfAServer_isShownInOneLine_withoutControlCharacters() {
+    SQLException failure = new SQLException("ERR \u001b[2J no\n entry. ", "22000", 1);
+    assertThat(PostgresFault.of(failure).words()).isEqualTo("ERR \\u001b[2J no entry");
   }
 
   @Test

@@ -3,6 +3,7 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
+import dev.sluice.internal.text.Resource;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.ChargedException;
@@ -11,9 +12,6 @@ import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
-import java.io.IOException;
-import java.io.InputStream;
-import java.io.UncheckedIOException;
 import java.nio.charset.StandardCharsets;
 import java.security.MessageDigest;
 import java.security.NoSuchAlgorithmException;
@@ -259,15 +257,7 @@ final class ChargeScript {
   }
 
   private static String source() {
-    try (InputStream in = ChargeScript.class.getResourceAsStream("charge.lua")) {
-      if (in == null) {
-        throw new IllegalStateException(
-            "the resource charge.lua is missing beside " + ChargeScript.class);
-      }
-      return new String(in.readAllBytes(), StandardCharsets.UTF_8);
-    } catch (IOException e) {
-      throw new UncheckedIOException(e);
-    }
+    return Resource.text(ChargeScript.class.getResourceAsStream("charge.lua"), "charge.lua");
   }
 
   private static String digest(String source) {

@@ -115,15 +115,12 @@ record ServerFault(Throwable cause, String code) implements Fault {
    * end, the names and numbers of system calls, and the credentials and options of addresses.
    */
   static String oneLine(String message) {
-    String line =
+    return SafeText.line(
         message
             .replaceAll("\\w+\\(\\.\\.\\) failed(?: with error\\(-?\\d+\\))?: ", "")
             .replace("Connection refused", "connection refused")
             .replaceAll("(rediss?://)[^@\\s]*@", "$1")
-            .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1")
-            .replaceAll("\\s+", " ")
-            .replaceAll("[. ]+$", "");
-    return SafeText.printable(line);
+            .replaceAll("(rediss?://[^?\\s\\]]*)[?][^\\s\\],]*", "$1"));
   }
 
   /**

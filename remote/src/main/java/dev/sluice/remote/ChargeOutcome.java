@@ -30,7 +30,7 @@ public enum ChargeOutcome {
   }
 
   /** Returns whether at least one of the charges is not a check, and so can change a bucket. */
-  static boolean writes(List<Charge> charges) {
+  public static boolean writes(List<Charge> charges) {
     for (Charge charge : charges) {
       if (charge.op().writes()) {
         return true;

@@ -505,21 +505,12 @@ public final class RemoteStore implements BucketStore {
 
   private Request send(RequestQueue queue, List<Charge> charges, List<byte[]> bytes, long until) {
     Request request = new Remembered(charges, bytes, context.timing().nanoTime(), until);
-    if (loosens(charges)) {
+    if (request.loosens()) {
       forgetDenials(charges);
       keepOpenFor(request);
     }
     queue.submit(request);
     return request;
-  }
-
-  private static boolean loosens(List<Charge> charges) {
-    for (Charge charge : charges) {
-      if (charge.op().loosens()) {
-        return true;
-      }
-    }
-    return false;
   }
 
   /**

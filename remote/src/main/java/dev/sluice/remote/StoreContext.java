@@ -15,6 +15,9 @@ import org.jspecify.annotations.Nullable;
 /** The settings, the clock and the observer that all parts of a store share. Thread-safe. */
 public final class StoreContext {
 
+  /** A lock wait takes at most a third of the time-out, since a call can wait twice. */
+  public static final int WAITS = 3;
+
   /** How many denials a store can remember. */
   private static final int DENIALS = 16_384;
 

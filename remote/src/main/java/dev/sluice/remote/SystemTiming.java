@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote;
 
+import dev.sluice.internal.async.DaemonThread;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ScheduledThreadPoolExecutor;
@@ -70,10 +71,7 @@ public final class SystemTiming implements Timing {
    * block.
    */
   private Thread userThread(Runnable task) {
-    Thread thread =
-        new Thread(task, "sluice-" + kind + "-callers-" + userThreads.incrementAndGet());
-    thread.setDaemon(true);
-    return thread;
+    return new DaemonThread(task, "sluice-" + kind + "-callers-" + userThreads.incrementAndGet());
   }
 
   @Override

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.internal.async.Fleet;
 import dev.sluice.store.BucketStore;
 import java.lang.System.Logger;
@@ -23,12 +24,7 @@ final class AnnouncedProcess implements AutoCloseable {
 
   private final Fleet fleet;
   private final ScheduledExecutorService clock =
-      Executors.newSingleThreadScheduledExecutor(
-          task -> {
-            Thread daemon = new Thread(task, "sluice-fleet");
-            daemon.setDaemon(true);
-            return daemon;
-          });
+      Executors.newSingleThreadScheduledExecutor(task -> new DaemonThread(task, "sluice-fleet"));
   private boolean failing; // used by the clock's thread only
 
   private AnnouncedProcess(int atLeast) {
@@ -59,7 +55,7 @@ final class AnnouncedProcess implements AutoCloseable {
                           List.of(
                               "sluice.on-failure: local:auto counts the processes in a shared store that decides by its own clock, found the store "
                                   + store),
-                          "Write the number of processes, such as local/4, or set sluice.store.")),
+                          "Write the number of processes, such as local:4, or set sluice.store.")),
           "%s, process %s".formatted(hostName(), ProcessHandle.current().pid()));
       var unused = process.clock.scheduleWithFixedDelay(process::look, 0, 1, TimeUnit.SECONDS);
     }

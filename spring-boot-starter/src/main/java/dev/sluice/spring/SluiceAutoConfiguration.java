@@ -24,7 +24,6 @@ import java.sql.SQLException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
 import java.util.function.Consumer;
 import java.util.function.Function;
@@ -445,20 +444,11 @@ class SluiceAutoConfiguration {
       set(
           "sluice.postgres.durability",
           settings.durability(),
-          word -> builder.durability(of(word)),
+          word -> builder.durability(Durability.of(word)),
           problems);
       set("sluice.postgres.connections", settings.connections(), builder::connections, problems);
       requireNone(problems);
       return builder;
-    }
-
-    private static Durability of(String word) {
-      try {
-        return Durability.valueOf(word.toUpperCase(Locale.ROOT));
-      } catch (IllegalArgumentException e) {
-        throw new IllegalArgumentException(
-            "found \"%s\", expected unlogged, async or sync".formatted(word), e);
-      }
     }
   }
 

@@ -12,8 +12,6 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
-import java.util.regex.Matcher;
-import java.util.regex.Pattern;
 import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 import org.springframework.boot.context.properties.ConfigurationProperties;
@@ -85,21 +83,18 @@ record SluiceProperties(
       @DefaultValue("false") boolean create) {}
 
   /**
-   * The failure rules, which decide while the store does not reply: {@code fail, allow, deny,
-   * local, local/N, local:auto[,N]}. The rule {@code local:auto} divides limits by the number of
-   * processes, and at least by {@code localAtLeast}.
+   * The failure rules, which decide while the store does not reply, as {@link FailureRule#parse}
+   * reads them. The rule {@code local:auto} divides limits by the number of processes, and at least
+   * by {@code localAtLeast}.
    */
   record OnFailure(
       @DefaultValue("fail") @Name("default") String others,
       @DefaultValue Map<String, String> limits,
       @DefaultValue("1") int localAtLeast) {
 
-    private static final Pattern LOCAL = Pattern.compile("local(?:/([1-9][0-9]{0,5}))?");
-    private static final Pattern AUTO = Pattern.compile("local:auto(?:,([1-9][0-9]{0,5}))?");
-
     boolean count() {
       return Stream.concat(Stream.of(others), limits.values().stream())
-          .anyMatch(rule -> AUTO.matcher(rule).matches());
+          .anyMatch(rule -> rule.startsWith("local:auto"));
     }
 
     /**
@@ -119,7 +114,7 @@ record SluiceProperties(
           .forEach(
               (name, rule) -> {
                 try {
-                  limiter.onFailure(configured.catalogue().get(name), parse(rule));
+                  limiter.onFailure(configured.catalogue().get(name), FailureRule.parse(rule));
                 } catch (IllegalArgumentException e) {
                   problems.add("sluice.on-failure.limits.%s: %s".formatted(name, e.getMessage()));
                 }
@@ -127,7 +122,7 @@ record SluiceProperties(
       if (!problems.isEmpty()) {
         throw new SluiceConfigurationException(
             problems,
-            "Write fail, allow, deny, local, local/PROCESSES or local:auto for a configured limit.");
+            "Write fail, allow, deny, local:PROCESSES or local:auto for a configured limit.");
       }
     }
 
@@ -137,34 +132,10 @@ record SluiceProperties(
      */
     FailureRule parseDefault() {
       try {
-        return parse(others);
+        return FailureRule.parse(others);
       } catch (IllegalArgumentException e) {
         throw new IllegalArgumentException("sluice.on-failure.default: " + e.getMessage(), e);
       }
-    }
-
-    private static FailureRule parse(String text) {
-      Matcher local = LOCAL.matcher(text);
-      if (local.matches()) {
-        String processes = local.group(1);
-        return FailureRule.local(processes == null ? 1 : Integer.parseInt(processes));
-      }
-      Matcher auto = AUTO.matcher(text);
-      if (auto.matches()) {
-        String processes = auto.group(1);
-        return processes == null
-            ? FailureRule.localAuto()
-            : FailureRule.localAuto(Integer.parseInt(processes));
-      }
-      return switch (text) {
-        case "fail" -> FailureRule.fail();
-        case "allow" -> FailureRule.allow();
-        case "deny" -> FailureRule.deny();
-        default ->
-            throw new IllegalArgumentException(
-                "found \"%s\", expected fail, allow, deny, local, local/PROCESSES or local:auto[,PROCESSES]"
-                    .formatted(text));
-      };
     }
   }
 

@@ -652,6 +652,7 @@ class SluiceAutoConfigurationTest {
       delimiter = '|',
       value = {
         "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
+        "sluice.on-failure.default=local/4      | found \"local/4\", expected fail, allow, deny, local:N for N processes that share the limits, such as local:4, | Write fail",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
         "sluice.on-failure.local-at-least=0     | sluice.on-failure.local-at-least: found 0, expected at least 1 | Write the smallest",

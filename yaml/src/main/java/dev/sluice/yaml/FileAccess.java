@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.internal.async.DaemonThread;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.Map;
@@ -46,9 +47,7 @@ final class FileAccess {
       HANGING.remove(path, hanging);
     }
     FutureTask<T> task = new FutureTask<>(call::get);
-    Thread thread = new Thread(task, "sluice-file-access");
-    thread.setDaemon(true);
-    thread.start();
+    new DaemonThread(task, "sluice-file-access").start();
     try {
       return task.get(timeout.toNanos(), TimeUnit.NANOSECONDS);
     } catch (TimeoutException e) {

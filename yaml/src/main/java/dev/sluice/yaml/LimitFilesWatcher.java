@@ -2,6 +2,7 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
@@ -70,7 +71,8 @@ public final class LimitFilesWatcher implements AutoCloseable {
   private final List<WatchedFile> companions;
   private final List<WatchedFile> attached;
   private final ScheduledExecutorService poller =
-      Executors.newSingleThreadScheduledExecutor(LimitFilesWatcher::daemon);
+      Executors.newSingleThreadScheduledExecutor(
+          task -> new DaemonThread(task, "sluice-limit-files"));
   private final Set<Class<?>> logged = ConcurrentHashMap.newKeySet();
   private final Object applying = new Object();
 
@@ -114,12 +116,6 @@ public final class LimitFilesWatcher implements AutoCloseable {
     var unusedFuture =
         watcher.poller.scheduleWithFixedDelay(watcher::look, nanos, nanos, TimeUnit.NANOSECONDS);
     return watcher;
-  }
-
-  private static Thread daemon(Runnable task) {
-    Thread thread = new Thread(task, "sluice-limit-files");
-    thread.setDaemon(true);
-    return thread;
   }
 
   /**

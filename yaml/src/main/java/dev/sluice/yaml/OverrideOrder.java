@@ -25,10 +25,7 @@ final class OverrideOrder {
 
   /** Returns all overrides of the limits, sorted. */
   static List<LimitOverride> sorted(Limits limits) {
-    return limits.catalogue().names().stream()
-        .flatMap(name -> limits.overridesOf(name).stream())
-        .sorted(ORDER)
-        .toList();
+    return limits.overrides().stream().sorted(ORDER).toList();
   }
 
   static <T> List<T> sorted(List<T> lines, Function<T, LimitOverride> override) {

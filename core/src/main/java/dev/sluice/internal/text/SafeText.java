@@ -57,6 +57,14 @@ public final class SafeText {
     return printable.toString();
   }
 
+  /**
+   * Returns a text as one line: spaces are joined, spaces and full stops at the end are removed,
+   * and {@linkplain #isInvisible invisible} characters are escaped.
+   */
+  public static String line(String text) {
+    return printable(text.replaceAll("\\s+", " ").replaceAll("[. ]+$", ""));
+  }
+
   private static void append(int c, StringBuilder target) {
     if (!isInvisible(c)) {
       target.appendCodePoint(c);

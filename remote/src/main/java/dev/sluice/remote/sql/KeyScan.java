@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
-import dev.sluice.internal.text.SafeText;
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
@@ -51,11 +51,6 @@ public final class KeyScan {
     return sql + " /* " + TEXTS.getAndIncrement() + " */";
   }
 
-  /** Returns the message of a failure in one line, with invisible characters escaped. */
-  static String words(SQLException failure) {
-    return SafeText.printable(String.valueOf(failure.getMessage()).replaceAll("\\s+", " "));
-  }
-
   /** Reads keys until {@code most} keys are found or the time is over. */
   public List<String> keys(int most, Duration longest) {
     List<String> found = new ArrayList<>();
@@ -75,7 +70,8 @@ public final class KeyScan {
       }
       return found;
     } catch (SQLException e) {
-      throw new StoreException("%s: the keys cannot be listed: %s".formatted(name, words(e)), e);
+      throw new StoreException(
+          "%s: the keys cannot be listed: %s".formatted(name, SqlFault.message(e)), e);
     }
   }
 

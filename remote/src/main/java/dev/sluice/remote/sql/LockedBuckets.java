@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
-import dev.sluice.gcra.Effect.Op;
+import dev.sluice.remote.ChargeOutcome;
+import dev.sluice.remote.StoreContext;
 import dev.sluice.store.BucketStore.Charge;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
@@ -27,8 +28,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The buckets that other transactions have locked, as far as calls have shown. Thread-safe. */
 final class LockedBuckets {
-
-  private static final int LOCK_WAITS = 3; // how many waits for a lock a time-out has room for
 
   private final long timeoutNanos;
   private final LongSupplier nanoTime;
@@ -65,7 +64,7 @@ final class LockedBuckets {
    * @return the failure; null to send the batch
    */
   @Nullable Throwable refusal(List<byte[]> keys, List<Charge> batch) {
-    return all.isEmpty() || !writes(List.of(batch)) ? null : refusal(buckets(keys), batch);
+    return all.isEmpty() || !ChargeOutcome.writes(batch) ? null : refusal(buckets(keys), batch);
   }
 
   private synchronized @Nullable Throwable refusal(Set<ByteBuffer> buckets, List<Charge> batch) {
@@ -93,7 +92,10 @@ final class LockedBuckets {
   void failed(List<byte[]> keys, List<List<Charge>> batches, @Nullable Throwable lock) {
     Set<ByteBuffer> buckets = buckets(keys);
     // The locked bucket of several batches could be in any of the batches.
-    boolean tells = lock != null && writes(batches) && (batches.size() == 1 || buckets.size() == 1);
+    boolean tells =
+        lock != null
+            && batches.stream().anyMatch(ChargeOutcome::writes)
+            && (batches.size() == 1 || buckets.size() == 1);
     if (tells || !all.isEmpty()) {
       failed(buckets, batches, tells ? lock : null);
     }
@@ -111,14 +113,15 @@ final class LockedBuckets {
       next.add(tried ? new Suspects(one.buckets, one.failure, now, null) : one);
     }
     if (lock != null) {
-      next.add(new Suspects(buckets, lock, now + timeoutNanos / LOCK_WAITS, null));
+      next.add(new Suspects(buckets, lock, now + timeoutNanos / StoreContext.WAITS, null));
     }
     all = next;
   }
 
   /** Clears the buckets of a successful call of suspicion. */
   void succeeded(List<byte[]> keys, List<List<Charge>> batches) {
-    if (!all.isEmpty() && writes(batches)) { // a call that only checks waits for no lock
+    // A call that only checks waits for no lock.
+    if (!all.isEmpty() && batches.stream().anyMatch(ChargeOutcome::writes)) {
       succeeded(buckets(keys));
     }
   }
@@ -136,10 +139,6 @@ final class LockedBuckets {
    */
   private List<Suspects> remembered(long now) {
     return all.stream().filter(one -> now - one.until < timeoutNanos).toList();
-  }
-
-  private static boolean writes(List<List<Charge>> batches) {
-    return batches.stream().flatMap(List::stream).anyMatch(charge -> charge.op() != Op.CHECK);
   }
 
   private static Set<ByteBuffer> buckets(List<byte[]> keys) {

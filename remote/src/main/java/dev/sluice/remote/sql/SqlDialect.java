@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
+import dev.sluice.internal.text.SafeText;
+import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.Fault;
+import dev.sluice.remote.RemoteCall.NotSentException;
 import dev.sluice.store.BucketStore.Charge;
+import dev.sluice.store.StoreException;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.util.List;
@@ -58,6 +62,12 @@ public interface SqlDialect {
   /** The meaning of a failed call of a database. Immutable. */
   interface SqlFault extends Fault {
 
+    /** Returns the exception of the driver. */
+    Throwable cause();
+
+    /** Returns whether the database rolled the call back, so that nothing was charged. */
+    boolean isRefusal();
+
     /** Returns whether another transaction has locked a bucket of the call. */
     boolean isLocked();
 
@@ -66,5 +76,32 @@ public interface SqlDialect {
 
     /** Returns whether the session lost the prepared statement, which some poolers cause. */
     boolean isLostStatement();
+
+    /** Returns whether the call was not sent. */
+    default boolean neverLeft() {
+      return cause() instanceof NotSentException;
+    }
+
+    @Override
+    default StoreException exception(String server) {
+      return ChargeOutcome.by(isRefusal()).exception(server + ": " + words(), cause());
+    }
+
+    /** Returns the first exception of a driver in a chain of causes; null if there is none. */
+    static @Nullable SQLException sql(@Nullable Throwable failure) {
+      return failure == null || failure instanceof SQLException
+          ? (SQLException) failure
+          : sql(failure.getCause());
+    }
+
+    /** Returns the message of a failed call in one line, or else the name of its exception. */
+    static String message(Throwable failure) {
+      Throwable cause = failure.getCause();
+      if (failure instanceof NotSentException && cause != null) {
+        return message(cause);
+      }
+      String message = failure.getMessage();
+      return message == null ? failure.getClass().getSimpleName() : SafeText.line(message);
+    }
   }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Presence;
 import dev.sluice.store.StoreException;
 import java.nio.charset.StandardCharsets;
@@ -65,7 +66,7 @@ public final class SqlRoll implements Presence {
       }
     } catch (SQLException e) {
       throw new StoreException(
-          "%s: the list of processes cannot be read: %s".formatted(name, KeyScan.words(e)), e);
+          "%s: the list of processes cannot be read: %s".formatted(name, SqlFault.message(e)), e);
     }
   }
 

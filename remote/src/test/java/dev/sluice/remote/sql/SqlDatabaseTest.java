@@ -6,15 +6,16 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.SystemTiming;
 import dev.sluice.remote.Timing;
+import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import dev.sluice.store.StoreException;
 import java.lang.reflect.Proxy;
 import java.nio.charset.StandardCharsets;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ExecutionException;
@@ -178,47 +179,25 @@ final class SqlDatabaseTest {
 
     @Override
     public SqlFault fault(@Nullable Throwable failure) {
-      return new SqlFault() {
-        @Override
-        public boolean isLocked() {
-          return false;
-        }
+      Throwable cause = Objects.requireNonNull(failure);
+      return new OddFault(cause, false, false, breaks, false, false, false, false);
+    }
+  }
 
-        @Override
-        public boolean breaksConnection() {
-          return breaks;
-        }
+  private record OddFault(
+      Throwable cause,
+      boolean isRefusal,
+      boolean isLocked,
+      boolean breaksConnection,
+      boolean isLostStatement,
+      boolean wasNotBegun,
+      boolean passes,
+      boolean isOutage)
+      implements SqlFault {
 
-        @Override
-        public boolean isLostStatement() {
-          return false;
-        }
-
-        @Override
-        public boolean wasNotBegun() {
-          return false;
-        }
-
-        @Override
-        public boolean passes() {
-          return false;
-        }
-
-        @Override
-        public boolean isOutage() {
-          return false;
-        }
-
-        @Override
-        public String words() {
-          return String.valueOf(failure == null ? null : failure.getMessage());
-        }
-
-        @Override
-        public StoreException exception(String server) {
-          return new StoreException(server + ": " + words());
-        }
-      };
+    @Override
+    public String words() {
+      return SqlFault.message(cause);
     }
   }
 

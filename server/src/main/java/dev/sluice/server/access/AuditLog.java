@@ -6,10 +6,6 @@ import dev.sluice.Transaction;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.base.JsonLines.LogKind;
-import io.micrometer.core.instrument.MeterRegistry;
-import java.io.IOException;
-import java.io.OutputStream;
-import java.nio.file.Path;
 import java.time.Instant;
 import java.util.List;
 import java.util.Locale;
@@ -41,23 +37,6 @@ public final class AuditLog implements AutoCloseable {
   /** Returns a log that writes to {@code lines}; the log closes {@code lines}. */
   public static AuditLog to(JsonLines lines) {
     return new AuditLog(lines);
-  }
-
-  /**
-   * Returns a log that appends to a file, and tests that the file can be written. Blocks at most
-   * two seconds while the file is opened.
-   *
-   * @param file the log file, created if it is missing. If the file is a pipe, a process must read
-   *     the pipe
-   * @throws IOException if the file cannot be appended to
-   */
-  public static AuditLog of(Path file, MeterRegistry meters) throws IOException {
-    return new AuditLog(JsonLines.of(file, KIND, meters));
-  }
-
-  /** Returns a log that writes to a stream, such as standard error, and never closes it. */
-  public static AuditLog of(OutputStream stream, MeterRegistry meters) {
-    return new AuditLog(JsonLines.of(stream, KIND, meters));
   }
 
   /**

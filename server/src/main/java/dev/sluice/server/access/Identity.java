@@ -42,10 +42,6 @@ public final class Identity {
     return anybody;
   }
 
-  public static String address(SocketAddress peer) {
-    return Access.address(peer);
-  }
-
   /** Whether the server has no access control. */
   public boolean isOpen() {
     return access.isOpen();

@@ -10,19 +10,17 @@ import org.jspecify.annotations.Nullable;
 /** The permission that an endpoint or a command needs. */
 public enum Permission {
   /** No permission, for requests that reveal no limits and change nothing. */
-  NOTHING(null, "nothing"),
+  NOTHING(null),
   /** A token or a certificate that the server knows, with any role. */
-  A_NAME(null, "any role"),
-  DECIDE(Role.DECIDE, "decide"),
-  READ(Role.READ, "read"),
-  ADMIN(Role.ADMIN, "admin");
+  A_NAME(null),
+  DECIDE(Role.DECIDE),
+  READ(Role.READ),
+  ADMIN(Role.ADMIN);
 
   private final @Nullable Role role;
-  private final String word;
 
-  Permission(@Nullable Role role, String word) {
+  Permission(@Nullable Role role) {
     this.role = role;
-    this.word = word;
   }
 
   @Nullable Role role() {
@@ -35,10 +33,6 @@ public enum Permission {
    */
   public static Permission ofAct(Act act) {
     return act == Act.REFUND || act == Act.RESET ? ADMIN : DECIDE;
-  }
-
-  public String word() {
-    return word;
   }
 
   /** A permission of a caller; no role includes another. */

@@ -157,14 +157,10 @@ final class FileKeeper extends ListKeeper {
                 .overrides(overrides)
                 .companion(penalties, new PenaltiesFile()));
     seen = before;
-    List<LimitOverride> all = new ArrayList<>();
-    for (LimitName name : asTheyStand.names()) {
-      all.addAll(read.overridesOf(name));
-    }
     PenaltiesFile.Content content = read.companion(PenaltiesFile.Content.class);
     List<Penalty> kept = content == null ? List.of() : content.penalties();
     return new Kept(
-        KeptNames.fitting(Setting.OVERRIDE, all, names),
+        KeptNames.fitting(Setting.OVERRIDE, read.overrides(), names),
         KeptNames.fitting(Setting.PENALTY, kept, names));
   }
 

@@ -404,17 +404,15 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
             .map(one -> one.until().plus(Keeper.GRACE))
             .min(Comparator.naturalOrder())
             .orElse(Instant.MAX);
-    for (LimitName name : now.catalogue().names()) {
-      for (LimitOverride one : now.overridesOf(name)) {
-        Instant until = one.until();
-        if (until != null) {
-          boolean isSoon = !until.isAfter(notice);
-          if (isSoon) {
-            soon.add(one);
-          }
-          Instant next = isSoon ? until : until.minus(NOTICE);
-          change = next.isBefore(change) ? next : change;
+    for (LimitOverride one : now.overrides()) {
+      Instant until = one.until();
+      if (until != null) {
+        boolean isSoon = !until.isAfter(notice);
+        if (isSoon) {
+          soon.add(one);
         }
+        Instant next = isSoon ? until : until.minus(NOTICE);
+        change = next.isBefore(change) ? next : change;
       }
     }
     soon.sort(Comparator.comparing(one -> Objects.requireNonNull(one.until())));
@@ -461,7 +459,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     Set<String> found = new LinkedHashSet<>();
     if (book.size() > 0) {
       List<LimitOverride> overrides = new ArrayList<>(set);
-      overrides.addAll(ofTable());
+      CurrentLimits files = deployed;
+      if (files != null) {
+        overrides.addAll(added(base.get(), files.get()));
+      }
       for (LimitOverride one : overrides) {
         addUnasked("an override", one.name(), book.doubt(one), found);
       }
@@ -483,18 +484,10 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
     }
   }
 
-  private List<LimitOverride> ofTable() {
-    CurrentLimits files = deployed;
-    List<LimitOverride> rows = new ArrayList<>();
-    if (files != null) {
-      Limits ofFiles = files.get();
-      Limits both = base.get();
-      for (LimitName name : both.catalogue().names()) {
-        Set<LimitOverride> known = Set.copyOf(ofFiles.overridesOf(name));
-        both.overridesOf(name).stream().filter(one -> !known.contains(one)).forEach(rows::add);
-      }
-    }
-    return rows;
+  /** Returns the overrides of some limits that other limits do not have. */
+  public static List<LimitOverride> added(Limits limits, Limits others) {
+    Set<LimitOverride> known = Set.copyOf(others.overrides());
+    return limits.overrides().stream().filter(one -> !known.contains(one)).toList();
   }
 
   /** Returns the override that is in force for a canonical id, null for none. */

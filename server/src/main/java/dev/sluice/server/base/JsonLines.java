@@ -3,6 +3,7 @@ package dev.sluice.server.base;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.server.base.FailureLog.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;
@@ -72,8 +73,7 @@ public final class JsonLines implements AutoCloseable {
         Counter.builder(kind.meter + ".lost")
             .description("Lines of the %s that could not be written".formatted(kind.what))
             .register(meters);
-    this.thread = new Thread(this::run, kind.thread);
-    this.thread.setDaemon(true);
+    this.thread = new DaemonThread(this::run, kind.thread);
   }
 
   /** A kind of log: its name in messages, its meters' name prefix, and its thread's name. */
@@ -108,9 +108,7 @@ public final class JsonLines implements AutoCloseable {
               open(file).close();
               return true;
             });
-    Thread thread = new Thread(opening, kind.thread + "-open");
-    thread.setDaemon(true);
-    thread.start();
+    new DaemonThread(opening, kind.thread + "-open").start();
     try {
       opening.get(OPEN_SECONDS, TimeUnit.SECONDS);
     } catch (TimeoutException e) {

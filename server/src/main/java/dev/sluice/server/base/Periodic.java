@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.server.base.FailureLog.OutOfMemory;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -27,12 +28,7 @@ public final class Periodic implements Runnable {
 
   /** Makes a scheduler with one daemon thread. */
   public static ScheduledExecutorService scheduler(String thread) {
-    return Executors.newSingleThreadScheduledExecutor(
-        task -> {
-          Thread daemon = new Thread(task, thread);
-          daemon.setDaemon(true);
-          return daemon;
-        });
+    return Executors.newSingleThreadScheduledExecutor(task -> new DaemonThread(task, thread));
   }
 
   @Override

@@ -38,8 +38,6 @@ record Fault(
   /** The start of every problem type: a URI that is a name, and not an address to open. */
   private static final String TYPES = "tag:sluice.dev,2026:";
 
-  private static final int SHOWN = 200;
-
   /** The error detail of a request that timed out in the queue and changed nothing. */
   static final String TOO_LATE = "the request timed out in the queue; send it again";
 
@@ -103,7 +101,8 @@ record Fault(
 
   static Fault notFound(String path) {
     return Type.NOT_FOUND.fault(
-        "found the path %s, expected one of the paths that GET / lists".formatted(shown(path)));
+        "found the path %s, expected one of the paths that GET / lists"
+            .formatted(JsonLines.shown(path)));
   }
 
   static Fault notThere(String detail) {
@@ -126,10 +125,6 @@ record Fault(
         .withIncident(incident);
   }
 
-  private static String shown(String path) {
-    return JsonLines.shown(path, SHOWN);
-  }
-
   static Fault wrongMethod(String method, String allowed) {
     return Type.WRONG_METHOD.fault("found " + method + ", expected one of " + allowed);
   }
@@ -147,7 +142,7 @@ record Fault(
 
   static Fault wrongEncoding(String found) {
     return Type.WRONG_ENCODING.fault(
-        "found Content-Encoding: %s, expected uncompressed JSON".formatted(shown(found)));
+        "found Content-Encoding: %s, expected uncompressed JSON".formatted(JsonLines.shown(found)));
   }
 
   static Fault tooLarge(long maxBytes) {

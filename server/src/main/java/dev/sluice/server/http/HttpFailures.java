@@ -2,7 +2,6 @@
 package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
-import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
@@ -11,9 +10,6 @@ import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
-import com.linecorp.armeria.common.ResponseCompleteException;
-import com.linecorp.armeria.common.stream.AbortedStreamException;
-import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
 import com.linecorp.armeria.server.HttpResponseException;
@@ -70,7 +66,7 @@ final class HttpFailures implements ServerErrorHandler {
 
   /** Whether a request only reads data; a forward-auth request does so if its query says so. */
   private static boolean onlyReads(ServiceRequestContext context) {
-    if (isAskedByProxies(context)) {
+    if (AskedByProxies.serves(context)) {
       return ForwardAuthResource.isDry(context);
     }
     HttpMethod method = context.method();
@@ -78,10 +74,6 @@ final class HttpFailures implements ServerErrorHandler {
         || context.path().equals(HttpPart.EXPLAIN)
         || method == HttpMethod.GET
         || method == HttpMethod.HEAD;
-  }
-
-  private static boolean isAskedByProxies(ServiceRequestContext context) {
-    return context.config().service().as(AskedByProxies.class) != null;
   }
 
   private static Fault unread(StoreException failure) {
@@ -99,7 +91,7 @@ final class HttpFailures implements ServerErrorHandler {
     if (cause instanceof RefusedException refused) {
       return Fault.refused(refused);
     }
-    if (isClients(cause)) {
+    if (Requests.isClients(cause) || cause instanceof RequestTimeoutException) {
       return Fault.ofStatus(
           HttpStatus.REQUEST_TIMEOUT, "the request was incomplete; send it again");
     }
@@ -136,15 +128,6 @@ final class HttpFailures implements ServerErrorHandler {
     return Fault.storeUnreachable(FailureLog.charged(failure), FailureLog.undecided(failure));
   }
 
-  /** Whether a client disconnected or was too slow; such a failure is not logged. */
-  private static boolean isClients(Throwable cause) {
-    return cause instanceof ClosedSessionException
-        || cause instanceof ClosedStreamException
-        || cause instanceof AbortedStreamException
-        || cause instanceof ResponseCompleteException
-        || cause instanceof RequestTimeoutException;
-  }
-
   @Override
   public @Nullable HttpResponse onServiceException(ServiceRequestContext context, Throwable cause) {
     if (cause instanceof HttpStatusException || cause instanceof HttpResponseException) {
@@ -178,7 +161,7 @@ final class HttpFailures implements ServerErrorHandler {
     HttpRequest request = context.request();
     CompletableFuture<Void> arrival = request.whenComplete();
     return request.isEmpty() // such a request never completes, since nobody reads it
-        || isAskedByProxies(context)
+        || AskedByProxies.serves(context)
         || (arrival.isDone() && !arrival.isCompletedExceptionally());
   }
 

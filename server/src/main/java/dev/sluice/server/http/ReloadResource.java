@@ -19,6 +19,7 @@ import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.LimitsDiff;
+import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
@@ -341,13 +342,8 @@ class ReloadResource extends Resource {
     }
 
     private List<LimitOverride> setAtRunTime(Limits deployed, Limits next) {
-      Limits current = limiter.limits().get();
-      return current.configured().stream()
-          .filter(name -> name.equals(next.catalogue().find(name.name())))
-          .flatMap(
-              name ->
-                  current.overridesOf(name).stream()
-                      .filter(one -> !deployed.overridesOf(name).contains(one)))
+      return RuntimeLimits.added(limiter.limits().get(), deployed).stream()
+          .filter(one -> one.name().equals(next.catalogue().find(one.name().name())))
           .toList();
     }
   }

@@ -127,6 +127,11 @@ public final class AnyMethod {
     /** The path that proxies call, with any method; a proxy can append its client's path. */
     String PATH = "/v1/forward-auth";
 
+    /** Whether such a service answers a request. */
+    static boolean serves(ServiceRequestContext context) {
+      return context.config().service().as(AskedByProxies.class) != null;
+    }
+
     /** Whether a request comes from a trusted proxy. Never blocks. */
     boolean isFromProxy(ServiceRequestContext context);
   }

@@ -204,15 +204,11 @@ final class Exchange implements Requests.HeldAnswers {
       }
       Stages.onSuccess(context.log().whenComplete(), log -> inLoop(channel, exchange::ended));
       context.setAttr(Exchange.KEY, exchange);
-      boolean bodiless = !request.isEmpty() && isAskedByProxies(context);
+      boolean bodiless = !request.isEmpty() && AskedByProxies.serves(context);
       HttpResponse response =
           bodiless ? servedWithoutBody(next, context, request) : next.serve(context, request);
       return response.mapHeaders(
           headers -> answered(context, connection, exchange, headers, bodiless));
-    }
-
-    private static boolean isAskedByProxies(ServiceRequestContext context) {
-      return context.config().service().as(AskedByProxies.class) != null;
     }
 
     /** Answers a request without waiting for its body. */

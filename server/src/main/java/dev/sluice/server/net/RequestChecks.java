@@ -45,7 +45,6 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
   static final String LOCALHOST = "localhost";
   private static final Pattern NAME = Pattern.compile("[a-z0-9_.-]+");
   private static final String PARAMETERS = "\0:{*";
-  private static final int SHOWN = 200;
 
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
@@ -55,7 +54,7 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
       requireMeantForUs(context, request);
     }
     if (isAlias(context)) {
-      throw wrongPath(shown(context.rawPath()));
+      throw wrongPath(JsonLines.shown(context.rawPath()));
     }
     if (traffic.stage() != Stage.OPEN && context.path().equals("/readyz")) {
       throw stopping();
@@ -95,7 +94,7 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
     }
     for (String origin : request.headers().getAll(HttpHeaderNames.ORIGIN)) {
       if (!isOrigin(origin, ownOrigin(context, authority))) {
-        throw wrongOrigin(shown(origin));
+        throw wrongOrigin(JsonLines.shown(origin));
       }
     }
   }
@@ -103,10 +102,10 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
   private void requireHost(String text) {
     Authority authority = Authority.parse(text);
     if (authority == null) {
-      throw badHost(shown(text));
+      throw badHost(JsonLines.shown(text));
     }
     if (!isHost(authority.host())) {
-      throw wrongHost(shown(text));
+      throw wrongHost(JsonLines.shown(text));
     }
   }
 
@@ -160,10 +159,6 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
       end++;
     }
     return path.substring(0, end);
-  }
-
-  private static String shown(String text) {
-    return JsonLines.shown(text, SHOWN);
   }
 
   private static RefusedException stopping() {

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.net;
 
+import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.MediaType;
 import com.linecorp.armeria.common.RequestHeaders;
+import com.linecorp.armeria.common.ResponseCompleteException;
+import com.linecorp.armeria.common.stream.AbortedStreamException;
+import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.server.HttpService;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.internal.async.Stages;
@@ -19,6 +23,14 @@ public final class Requests {
   public static final String GRPC = "application/grpc";
 
   private Requests() {}
+
+  /** Whether a client disconnected before it had its response; such a failure is not logged. */
+  public static boolean isClients(Throwable failure) {
+    return failure instanceof ClosedSessionException
+        || failure instanceof ClosedStreamException
+        || failure instanceof AbortedStreamException
+        || failure instanceof ResponseCompleteException;
+  }
 
   public static boolean isGrpc(RequestHeaders headers) {
     return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);

@@ -77,12 +77,6 @@ public final class SluiceServer implements AutoCloseable {
   /** How long a client may take to read a response, after {@link #REQUEST_TIMEOUT}. */
   public static final Duration READ_TIMEOUT = Duration.ofSeconds(10);
 
-  /**
-   * How long {@code /readyz} fails before the server stops accepting connections, so that load
-   * balancers stop sending requests.
-   */
-  public static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
-
   /** How long {@link #close} waits for requests in flight. */
   public static final Duration LONGEST_SHUTDOWN = Duration.ofSeconds(10);
 
@@ -151,15 +145,12 @@ public final class SluiceServer implements AutoCloseable {
   private final Server server;
   private final TaskThreads tasks;
   private final ConnectionBudget traffic;
-  private final Duration unready;
   private final ScheduledFuture<?> sweeps;
 
-  private SluiceServer(
-      Server server, TaskThreads tasks, ConnectionBudget traffic, Duration unready) {
+  private SluiceServer(Server server, TaskThreads tasks, ConnectionBudget traffic) {
     this.server = server;
     this.tasks = tasks;
     this.traffic = traffic;
-    this.unready = unready;
     this.sweeps =
         server
             .config()
@@ -181,33 +172,21 @@ public final class SluiceServer implements AutoCloseable {
   }
 
   /**
-   * Stops the server without losing a request. During the {@linkplain Builder#unreadyPeriod unready
-   * period}, {@code /readyz} responds with 503. After the unready period, the server closes the
-   * port, tells each client that its connection ends, and answers each request in flight. If the
-   * calling thread is interrupted, this method waits neither for the period nor for responses.
+   * Stops the server without losing a request: closes the port, tells each client that its
+   * connection ends, and answers each request in flight.
    */
   @Override
   public void close() {
     unready();
-    try {
-      TimeUnit.NANOSECONDS.sleep(unready.toNanos());
-    } catch (InterruptedException e) {
-      Thread.currentThread().interrupt();
-    }
-    drain();
+    traffic.drain();
+    sweeps.cancel(false);
+    server.stop().join();
+    tasks.shutdown();
   }
 
   /** Makes {@code /readyz} respond with 503; other requests are still answered. Never blocks. */
   public void unready() {
     traffic.unready();
-  }
-
-  /** Stops the server like {@link #close}, but without the unready period. */
-  public void drain() {
-    traffic.drain();
-    sweeps.cancel(false);
-    server.stop().join();
-    tasks.shutdown();
   }
 
   /** Makes a {@link SluiceServer}. Not thread-safe. */
@@ -217,7 +196,6 @@ public final class SluiceServer implements AutoCloseable {
     private final List<Part> parts = new ArrayList<>();
     private Duration idleTimeout = IDLE_TIMEOUT;
     private Duration requestTimeout = REQUEST_TIMEOUT;
-    private Duration unready = UNREADY_PERIOD;
     private Duration maxConnectionAge = MAX_CONNECTION_AGE;
     private final Set<String> hosts = new HashSet<>();
     private final Set<String> origins = new HashSet<>();
@@ -246,16 +224,6 @@ public final class SluiceServer implements AutoCloseable {
     @CanIgnoreReturnValue
     public Builder requestTimeout(Duration timeout) {
       this.requestTimeout = GoDuration.positive("requestTimeout", timeout);
-      return this;
-    }
-
-    /**
-     * Sets how long, zero or longer, {@code /readyz} fails before the server stops accepting
-     * connections; the default is {@link #UNREADY_PERIOD}.
-     */
-    @CanIgnoreReturnValue
-    public Builder unreadyPeriod(Duration period) {
-      this.unready = period;
       return this;
     }
 
@@ -372,7 +340,7 @@ public final class SluiceServer implements AutoCloseable {
         server.close();
         throw AddressException.of(address, e);
       }
-      return new SluiceServer(server, tasks, traffic, unready);
+      return new SluiceServer(server, tasks, traffic);
     }
 
     /**

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.Part;
@@ -151,8 +152,7 @@ public final class Otlp implements AutoCloseable {
   @Override
   public void close() {
     // The library's shutdown of the metrics itself waits for the receiver, for up to ten seconds.
-    Thread sending = new Thread(this::sendRest, "sluice-otlp-end");
-    sending.setDaemon(true);
+    Thread sending = new DaemonThread(this::sendRest, "sluice-otlp-end");
     sending.start();
     try {
       sending.join(LONGEST_CLOSE.toMillis());

@@ -2,17 +2,13 @@
 package dev.sluice.server.rls;
 
 import com.google.protobuf.InvalidProtocolBufferException;
-import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.HttpStatus;
-import com.linecorp.armeria.common.ResponseCompleteException;
 import com.linecorp.armeria.common.ResponseHeaders;
 import com.linecorp.armeria.common.ResponseHeadersBuilder;
-import com.linecorp.armeria.common.stream.AbortedStreamException;
-import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.common.util.Exceptions;
 import com.linecorp.armeria.common.util.TimeoutMode;
 import com.linecorp.armeria.server.DecoratingHttpServiceFunction;
@@ -189,7 +185,7 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
       if (cause instanceof HttpStatusException refused) {
         return Status.UNKNOWN.withDescription("HTTP " + refused.httpStatus());
       }
-      if (isClients(cause)) {
+      if (Requests.isClients(cause)) {
         return Status.CANCELLED.withDescription("the client went away");
       }
       return Status.INTERNAL.withDescription(
@@ -215,13 +211,6 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
       return cause instanceof ContentTooLargeException
           || (cause instanceof HttpStatusException refused
               && refused.httpStatus().equals(HttpStatus.REQUEST_ENTITY_TOO_LARGE));
-    }
-
-    private static boolean isClients(Throwable cause) {
-      return cause instanceof ClosedSessionException
-          || cause instanceof ClosedStreamException
-          || cause instanceof AbortedStreamException
-          || cause instanceof ResponseCompleteException;
     }
 
     /** Returns the status for a request that Armeria refused because its body is not valid gRPC. */

@@ -2,6 +2,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
+import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.admin.RuntimeLimits;
@@ -86,7 +87,7 @@ interface Door {
   record Open(InetSocketAddress address, Runnable unready, Runnable end) implements AutoCloseable {
 
     private static Open of(SluiceServer server) {
-      return new Open(server.address(), server::unready, server::drain);
+      return new Open(server.address(), server::unready, server::close);
     }
 
     @Override
@@ -97,6 +98,8 @@ interface Door {
 
   /** The open ports of a server. Thread-safe. */
   final class OpenDoors implements AutoCloseable {
+
+    private static final Duration UNREADY_PERIOD = Duration.ofSeconds(1);
 
     private final List<Door.Open> open = new CopyOnWriteArrayList<>();
     private final List<OpenDoor> shown = new CopyOnWriteArrayList<>();
@@ -125,7 +128,7 @@ interface Door {
       }
       open.forEach(door -> door.unready().run());
       try {
-        TimeUnit.NANOSECONDS.sleep(SluiceServer.UNREADY_PERIOD.toNanos());
+        TimeUnit.NANOSECONDS.sleep(UNREADY_PERIOD.toNanos());
       } catch (InterruptedException e) {
         Thread.currentThread().interrupt();
       }
@@ -241,9 +244,7 @@ interface Door {
     }
 
     private static void aside(Runnable task) {
-      Thread thread = new Thread(task, "sluice-grpc-services");
-      thread.setDaemon(true);
-      thread.start();
+      new DaemonThread(task, "sluice-grpc-services").start();
     }
 
     /** Returns the part that serves Envoy's protocol, on the gRPC port or the HTTP port. */

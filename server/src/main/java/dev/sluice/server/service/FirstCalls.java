@@ -86,7 +86,7 @@ final class FirstCalls {
       Thread closing =
           new Thread(
               () -> {
-                server.drain();
+                server.close();
                 store.close();
               },
               "sluice-first-calls");

@@ -54,8 +54,6 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
   @Override
   public void loaded(Instant at, Limits limits, List<Problem> warnings) {
     first.accept(limits);
-    long overrides =
-        limits.catalogue().names().stream().mapToLong(n -> limits.overridesOf(n).size()).sum();
     long defaults =
         limits.catalogue().names().stream().filter(n -> limits.defaultFor(n) != null).count();
     tellLoaded(at);
@@ -64,7 +62,7 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
         .log(
             "limits loaded: {}, {}{}{}",
             Plurals.of(defaults, "default"),
-            Plurals.of(overrides, "override"),
+            Plurals.of(limits.overrides().size(), "override"),
             rules == 0 ? "" : ", " + Plurals.of(rules, "rule"),
             list(warnings));
   }

@@ -37,7 +37,7 @@ class AuditLogTest {
   @Test
   void idWithControlCharacters_isEscaped_andBounded() throws IOException {
     Path file = folder.resolve("audit.jsonl");
-    try (AuditLog log = AuditLog.of(file, meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(file, AuditLog.KIND, meters))) {
       note(log, "a\n{\"who\":\"root\"}\u001b[2J\u202e");
       note(log, "x".repeat(1000));
     }
@@ -54,7 +54,7 @@ class AuditLogTest {
   @Test
   void fileThatIsRenamed_isMadeAgain_withoutASignal() throws IOException {
     Path file = folder.resolve("audit.jsonl");
-    try (AuditLog log = AuditLog.of(file, meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(file, AuditLog.KIND, meters))) {
       note(log, "one");
       await().until(() -> Files.size(file) > 0);
       Files.move(file, folder.resolve("audit.jsonl.1"));
@@ -71,7 +71,7 @@ class AuditLogTest {
   @Test
   @EnabledIf("hasFullDevice")
   void fullDisk_isCounted_andStopsNobody() throws IOException {
-    try (AuditLog log = AuditLog.of(Path.of("/dev/full"), meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(Path.of("/dev/full"), AuditLog.KIND, meters))) {
       note(log, "one");
       await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
       note(log, "two");
@@ -83,7 +83,7 @@ class AuditLogTest {
   void folderThatIsGone_losesLines_untilItIsThereAgain() throws IOException {
     Path inner = Files.createDirectory(folder.resolve("log"));
     Path file = inner.resolve("audit.jsonl");
-    try (AuditLog log = AuditLog.of(file, meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(file, AuditLog.KIND, meters))) {
       Files.delete(file);
       Files.delete(inner);
       note(log, "lost");
@@ -101,7 +101,7 @@ class AuditLogTest {
     assertTimeoutPreemptively(
         Duration.ofMinutes(1),
         () ->
-            assertThatThrownBy(() -> AuditLog.of(pipe, meters))
+            assertThatThrownBy(() -> AuditLog.to(JsonLines.of(pipe, AuditLog.KIND, meters)))
                 .isInstanceOf(IOException.class)
                 .hasMessageContaining("could not be opened within")
                 .hasMessageContaining("start its reader first"));
@@ -126,7 +126,7 @@ class AuditLogTest {
             written.write(bytes, offset, length);
           }
         };
-    try (AuditLog log = AuditLog.of(broken, meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(broken, AuditLog.KIND, meters))) {
       note(log, "one");
       await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
       note(log, "two");
@@ -156,7 +156,7 @@ class AuditLogTest {
             }
           }
         };
-    try (AuditLog log = AuditLog.of(full, meters)) {
+    try (AuditLog log = AuditLog.to(JsonLines.of(full, AuditLog.KIND, meters))) {
       note(log, "one");
       await().until(() -> meters.counter("sluice.audit.lost").count() == 1);
       note(log, "two");

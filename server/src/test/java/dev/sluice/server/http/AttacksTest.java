@@ -101,8 +101,7 @@ final class AttacksTest {
 
   private SluiceServer.Builder server(ConnectionBudget budget) {
     return SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), budget)
-        .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
-        .unreadyPeriod(Duration.ZERO);
+        .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store));
   }
 
   private RawClient hostile(SluiceServer server, String from) {

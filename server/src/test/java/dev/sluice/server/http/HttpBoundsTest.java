@@ -233,10 +233,7 @@ final class HttpBoundsTest {
     InetSocketAddress any = new InetSocketAddress(InetAddress.getLoopbackAddress(), 0);
     ConnectionBudget two = new ConnectionBudget(64 << 20, 2, 2, Duration.ofSeconds(20));
     try (SluiceServer small =
-            SluiceServer.builder(any, two)
-                .part(TestParts.http(limiter, store))
-                .unreadyPeriod(Duration.ZERO)
-                .start();
+            SluiceServer.builder(any, two).part(TestParts.http(limiter, store)).start();
         Socket busy = connected(small.address());
         Socket idle = connected(small.address())) {
       begin(busy);

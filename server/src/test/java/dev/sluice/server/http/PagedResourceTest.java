@@ -17,7 +17,6 @@ import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -73,7 +72,6 @@ final class PagedResourceTest {
       SluiceServer.builder(
               new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), ConnectionBudget.usual())
           .part(port -> port.service("/", new Entries()))
-          .unreadyPeriod(Duration.ZERO)
           .start();
 
   @AfterEach

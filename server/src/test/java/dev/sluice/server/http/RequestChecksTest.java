@@ -16,7 +16,6 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
-import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -42,7 +41,6 @@ final class RequestChecksTest {
             .part(TestParts.http(Limiter.of(SampleFixture.limits(), store), store))
             .host("Sluice.internal")
             .origin("https://admin.example")
-            .unreadyPeriod(Duration.ZERO)
             .start();
   }
 

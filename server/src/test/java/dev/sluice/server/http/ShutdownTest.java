@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.http;
 
-import static dev.sluice.server.Eventually.await;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.Limiter;
@@ -52,7 +51,6 @@ final class ShutdownTest {
                 new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                 ConnectionBudget.usual())
             .part(TestParts.http(limiter, store))
-            .unreadyPeriod(Duration.ZERO)
             .start();
     HttpRequest request =
         HttpRequest.newBuilder(
@@ -83,7 +81,7 @@ final class ShutdownTest {
 
   private static Duration timeToStop() throws Exception {
     try (BucketStore store = BucketStore.inMemory()) {
-      SluiceServer server = server(store, Duration.ZERO);
+      SluiceServer server = server(store);
       try (RawClient client = RawClient.connect(server.address())) {
         assertThat(client.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
       }
@@ -97,7 +95,7 @@ final class ShutdownTest {
   void clientsThatKeepTheirConnections_loseNothing() throws Exception {
     ExecutorService clients = Executors.newFixedThreadPool(CLIENTS);
     try (BucketStore store = BucketStore.inMemory()) {
-      SluiceServer server = server(store, Duration.ZERO);
+      SluiceServer server = server(store);
       CountDownLatch allAsk = new CountDownLatch(CLIENTS);
       List<Future<String>> last = new ArrayList<>();
       for (int i = 0; i < CLIENTS; i++) {
@@ -136,22 +134,17 @@ final class ShutdownTest {
   }
 
   @Test
-  void serverThatStops_isUnreadyFirst_andAnswersOn() throws Exception {
+  void serverThatIsUnready_answersOn() throws Exception {
     try (BucketStore store = BucketStore.inMemory()) {
-      SluiceServer server = server(store, Duration.ofMinutes(1));
-      try (RawClient client = RawClient.connect(server.address())) {
+      try (SluiceServer server = server(store);
+          RawClient client = RawClient.connect(server.address())) {
         assertThat(client.send(get("/readyz")).answer()).startsWith("HTTP/1.1 200 ");
-        Thread closing = new Thread(server::close);
-        closing.start();
-        await()
-            .untilAsserted(
-                () -> assertThat(client.send(get("/readyz")).answer()).startsWith("HTTP/1.1 503 "));
+        server.unready();
+        assertThat(client.send(get("/readyz")).answer()).startsWith("HTTP/1.1 503 ");
         assertThat(client.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
         try (RawClient late = RawClient.connect(server.address())) {
           assertThat(late.send(get("/healthz")).answer()).startsWith("HTTP/1.1 200 ");
         }
-        closing.interrupt(); // cuts the minute short
-        closing.join();
       }
     }
   }
@@ -159,7 +152,7 @@ final class ShutdownTest {
   @Test
   void http2Connection_isTold() throws Exception {
     try (BucketStore store = BucketStore.inMemory()) {
-      SluiceServer server = server(store, Duration.ZERO);
+      SluiceServer server = server(store);
       try (RawClient client = RawClient.connect(server.address())) {
         client.send(RawClient.http2(SluiceServer.MAX_BODY));
         client.send(RawClient.http2Get(1, "/healthz"));
@@ -175,12 +168,11 @@ final class ShutdownTest {
     return "GET " + path + " HTTP/1.1\r\nHost: localhost\r\n\r\n";
   }
 
-  private static SluiceServer server(BucketStore store, Duration unready) {
+  private static SluiceServer server(BucketStore store) {
     Limiter limiter = Limiter.of(new CurrentLimits(SampleFixture.limits()), store);
     return SluiceServer.builder(
             new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), ConnectionBudget.usual())
         .part(TestParts.http(limiter, store))
-        .unreadyPeriod(unready)
         .start();
   }
 

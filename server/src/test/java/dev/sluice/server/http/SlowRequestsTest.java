@@ -12,6 +12,7 @@ import dev.sluice.server.Aside;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.admin.RuntimeLimits;
 import dev.sluice.server.base.Generations;
+import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.http.HttpPart.AdminPart;
 import dev.sluice.server.http.HttpPart.MetricsPart;
 import dev.sluice.server.net.ConnectionBudget;
@@ -78,7 +79,8 @@ final class SlowRequestsTest {
   private final Set<Thread> before = Thread.getAllStackTraces().keySet();
 
   private void start(Duration requestTimeout) throws IOException {
-    audit = AuditLog.of(folder.resolve("audit.jsonl"), new SimpleMeterRegistry());
+    Path file = folder.resolve("audit.jsonl");
+    audit = AuditLog.to(JsonLines.of(file, AuditLog.KIND, new SimpleMeterRegistry()));
     silent = new ServerSocket(0, 500, InetAddress.getLoopbackAddress());
     String database =
         "postgresql://127.0.0.1:%s/none?connectTimeout=60&loginTimeout=60&socketTimeout=60"

@@ -3,6 +3,7 @@ package dev.sluice.server.resp;
 
 import dev.sluice.Limiter;
 import dev.sluice.server.access.AuditLog;
+import dev.sluice.server.access.NeedsTable;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.stats.Denials;
 import java.util.Map;
@@ -19,7 +20,7 @@ public final class CommandNames {
     Map<String, String> needs = new TreeMap<>();
     for (Command command :
         RespServer.commands(limiter, AuditLog.none(), Denials.none(), reservations, connection)) {
-      needs.put(command.name(), command.need().word());
+      needs.put(command.name(), NeedsTable.word(command.need()));
     }
     return needs;
   }

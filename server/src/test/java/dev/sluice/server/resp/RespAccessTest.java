@@ -12,6 +12,7 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Tokens;
+import dev.sluice.server.base.JsonLines;
 import dev.sluice.server.net.ConnectionBudget;
 import dev.sluice.server.reservation.Reservations;
 import dev.sluice.server.reservation.TokenKey;
@@ -70,7 +71,7 @@ class RespAccessTest {
             .formatted(Tokens.sha256(DECIDE), Tokens.sha256(ADMIN), Tokens.sha256(SLOW)));
     files = LimitFiles.builder().companion(tokens, Tokens.reader(true)).build();
     loaded = new CurrentLimits(files.load());
-    audit = AuditLog.of(noted, new SimpleMeterRegistry());
+    audit = AuditLog.to(JsonLines.of(noted, AuditLog.KIND, new SimpleMeterRegistry()));
     access = Access.of(loaded, audit, new SimpleMeterRegistry(), null);
     BucketStore store = BucketStore.inMemory();
     Limits limits =

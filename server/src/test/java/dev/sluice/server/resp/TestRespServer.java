@@ -17,7 +17,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 
 /** A server with a port for HTTP and one for Redis clients, free ones of loopback. */
 final class TestRespServer implements AutoCloseable {
@@ -40,10 +39,7 @@ final class TestRespServer implements AutoCloseable {
 
   TestRespServer(Limiter limiter, BucketStore store, ConnectionBudget traffic, Denials denials) {
     this.http =
-        SluiceServer.builder(anyPort(), traffic)
-            .unreadyPeriod(Duration.ZERO)
-            .part(TestParts.http(limiter, store))
-            .start();
+        SluiceServer.builder(anyPort(), traffic).part(TestParts.http(limiter, store)).start();
     Reservations reservations = new Reservations(limiter, store, TokenKey.random());
     this.resp =
         RespServer.start(

@@ -29,7 +29,6 @@ import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.stream.Collectors;
@@ -77,7 +76,6 @@ final class ConvertedBookTest {
           SluiceServer.builder(
                   new InetSocketAddress(InetAddress.getLoopbackAddress(), 0),
                   ConnectionBudget.usual())
-              .unreadyPeriod(Duration.ZERO)
               .part(
                   new RlsPart(
                           limiter,

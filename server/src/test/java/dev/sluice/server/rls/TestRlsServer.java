@@ -22,7 +22,6 @@ import io.envoyproxy.envoy.service.ratelimit.v3.RateLimitServiceGrpc.RateLimitSe
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.time.Duration;
 import java.util.function.Consumer;
 
 /**
@@ -90,8 +89,7 @@ final class TestRlsServer implements AutoCloseable {
         SluiceServer.builder(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), traffic)
             .part(TestParts.http(limiter, store))
             .part(part)
-            .part(part.json())
-            .unreadyPeriod(Duration.ZERO);
+            .part(part.json());
     port.accept(builder);
     this.server = builder.start();
   }

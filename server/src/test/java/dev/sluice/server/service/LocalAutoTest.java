@@ -147,7 +147,7 @@ class LocalAutoTest {
           .untilAsserted(
               () ->
                   assertThat(get(services.get(0), "/v1/stats").at("/degraded/0/rule").asText())
-                      .isEqualTo("local, a share of 1/4 (servers seen: 4)"));
+                      .isEqualTo("local:4 (servers seen: 4)"));
       Service late = start(store, 1, auto, Map.of(OTHER, FailureRule.localAuto(5)));
       awaitOutage(late);
       assertThat(granted(late, LIMIT, "192.0.2.1")).isZero();

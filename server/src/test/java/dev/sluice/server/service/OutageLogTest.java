@@ -77,7 +77,7 @@ class OutageLogTest {
                   assertThat(begin)
                       .endsWith(
                           "the store redis:6379 is marked down (connection refused); until it answers:"
-                              + " ApiCallsPerKey: local, a share of 1/4 in the memory of this server;"
+                              + " ApiCallsPerKey: local:4 in the memory of this server;"
                               + " LoginsPerIPAddress: deny, requests are denied;"
                               + " all other limits: allow, requests pass"),
               minute ->
@@ -105,14 +105,13 @@ class OutageLogTest {
       assertThat(outages.words(auto))
           .isEqualTo("deny (this server has not yet counted the servers)");
       lookAgain(fleet);
-      assertThat(outages.words(auto))
-          .isEqualTo("local, a share of 1/4 (--local-at-least; servers seen: 2)");
+      assertThat(outages.words(auto)).isEqualTo("local:4 (--local-at-least; servers seen: 2)");
       servers.addAll(List.of("web-3 c", "web-4 d"));
       lookAgain(fleet);
-      assertThat(outages.words(auto)).isEqualTo("local, a share of 1/4 (servers seen: 4)");
+      assertThat(outages.words(auto)).isEqualTo("local:4 (servers seen: 4)");
       servers.add("web-5 e");
       lookAgain(fleet);
-      assertThat(outages.words(auto)).isEqualTo("local, a share of 1/5 (servers seen: 5)");
+      assertThat(outages.words(auto)).isEqualTo("local:5 (servers seen: 5)");
       assertThat(outages.words(FailureRule.allow())).isEqualTo("allow");
     }
   }
