@@ -153,8 +153,9 @@ final class AskedRequest implements WebRequest {
     if (values.size() != 1 || values.get(0).isEmpty()) {
       throw new WireException(
           null,
-          "found the header %s %s times, expected it once: the proxy must set it"
-              .formatted(header, values.size()));
+          "found the header %s %s, expected it once with a value: the proxy must set it"
+              .formatted(
+                  header, values.size() == 1 ? "without a value" : values.size() + " times"));
     }
     return values.get(0);
   }

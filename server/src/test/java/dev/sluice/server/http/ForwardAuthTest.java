@@ -380,7 +380,9 @@ final class ForwardAuthTest {
         .isEqualTo("\"ApiCallsPerKey\";r=2");
     HttpResponse<String> silent = get(keyed);
     assertThat(silent.statusCode()).isEqualTo(400);
-    assertThat(silent.body()).contains("X-Forwarded-Method", "the proxy must set it");
+    assertThat(silent.body()).contains("X-Forwarded-Method 0 times", "the proxy must set it");
+    HttpResponse<String> empty = get(keyed, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "");
+    assertThat(empty.body()).contains("X-Forwarded-Uri without a value", "the proxy must set it");
   }
 
   /** nginx joins the lines of a header since version 1.23, and Envoy without blanks. */
