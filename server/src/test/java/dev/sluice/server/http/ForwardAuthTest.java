@@ -744,6 +744,21 @@ final class ForwardAuthTest {
     assertThat(twice.statusCode()).isEqualTo(400);
   }
 
+  /** With the server's own host in its place, a rule for a host would never match. */
+  @Test
+  void missingHost_isRefused_whereARuleOrKeyReadsIt() throws IOException {
+    startWithRules();
+    assertThat(askedOf("/health").statusCode()).isEqualTo(200);
+    for (HttpResponse<String> silent :
+        List.of(
+            askedOf("/orders/7/x"),
+            askedOf("/orders/7/x", "X-Forwarded-Host", ""),
+            get("?limit=ApiCallsPerKey&key=host"))) {
+      assertThat(silent.statusCode()).isEqualTo(400);
+      assertThat(silent.body()).contains("X-Forwarded-Host", "the proxy must set it");
+    }
+  }
+
   private HttpResponse<String> askedOf(String uri, String... more) {
     List<String> all =
         new ArrayList<>(List.of("X-Forwarded-Method", "GET", "X-Forwarded-Uri", uri));
