@@ -958,7 +958,16 @@ final class ForwardAuthTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", ":", ":k", "ApiCallsPerKey", "ApiCallsPerKey:"})
+  @ValueSource(
+      strings = {
+        "",
+        ":",
+        ":k",
+        "ApiCallsPerKey",
+        "ApiCallsPerKey:",
+        "ApiCallsPerKey:k, LoginsPerIPAddress:192.0.2.7",
+        "ApiCallsPerKey:k,x,LoginsPerIPAddress:192.0.2.7"
+      })
   void badHeaderOfLimits_saysWhatIsWrong(String key) throws IOException {
     start();
     HttpResponse<String> answer = get("", "RateLimit-Key", key);
