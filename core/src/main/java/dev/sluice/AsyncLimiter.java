@@ -195,7 +195,8 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#refund(List)}.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the strictest decision, which includes the decision of each transaction
+   * @return the decision on all, allowed if any bucket took tokens back; it includes the decision
+   *     of each transaction
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(List<Transaction> transactions) {

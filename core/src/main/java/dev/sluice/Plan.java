@@ -493,7 +493,10 @@ record Plan(
         counting.add(decisions.get(i));
       }
     }
-    return Decision.ofBatch(counting, decisions);
+    // A client that is told of no effect would repeat the refund, and give tokens back twice.
+    List<Decision> refunded =
+        act == Act.REFUND ? counting.stream().filter(Decision::allowed).toList() : List.of();
+    return Decision.ofBatch(refunded.isEmpty() ? counting : refunded, decisions);
   }
 
   List<LimitName> denying(List<Decision> decisions) {

@@ -150,11 +150,12 @@ final class AskedRequest implements WebRequest {
 
   private String said(String header) {
     List<String> values = request.headers().getAll(header);
-    if (values.size() != 1 || values.get(0).isEmpty()) {
+    if (values.size() != 1 || values.get(0).isBlank()) {
       throw new WireException(
           null,
-          "found the header %s %s times, expected it once: the proxy must set it"
-              .formatted(header, values.size()));
+          "found the header %s %s, expected it once with a value: the proxy must set it"
+              .formatted(
+                  header, values.size() == 1 ? "without a value" : values.size() + " times"));
     }
     return values.get(0);
   }
@@ -182,15 +183,18 @@ final class AskedRequest implements WebRequest {
   /** Returns the requested host; the proxy's host if the proxy appended the client's path. */
   private List<String> hosts() {
     requireTrusted();
-    List<String> hosts = pathBehind == null ? request.headers().getAll(HOST) : List.of();
-    if (hosts.size() > 1 || (hosts.size() == 1 && hosts.get(0).indexOf(',') >= 0)) {
+    if (pathBehind != null) {
+      String own = request.authority();
+      return own == null ? List.of() : List.of(own);
+    }
+    String host = said(HOST);
+    if (host.indexOf(',') >= 0) {
       throw new WireException(
           null,
           "found several hosts in the header %s, expected one host: the proxy must set it"
               .formatted(HOST));
     }
-    String own = request.authority();
-    return hosts.isEmpty() && own != null ? List.of(own) : hosts;
+    return List.of(host);
   }
 
   @Override

@@ -257,9 +257,30 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
             "found the header %s without a limit's name and a \":\", expected LIMIT:ID"
                 .formatted(KEY_HEADER));
       }
+      if (isJoined(key, limits, caller)) {
+        throw new WireException(
+            null,
+            "found several limits in one header %s, expected a header for each: the proxy must not join them"
+                .formatted(KEY_HEADER));
+      }
       wires.add(new WireTransaction(key.substring(0, colon), key.substring(colon + 1), cost, null));
     }
     return looked(wires, limits, caller);
+  }
+
+  /**
+   * Whether a proxy has joined several headers with commas. Other limits than the caller's do not
+   * count, since the answer would tell the caller that they exist.
+   */
+  private static boolean isJoined(String key, Limits limits, Caller caller) {
+    for (int comma = key.indexOf(','); comma >= 0; comma = key.indexOf(',', comma + 1)) {
+      int colon = key.indexOf(':', comma);
+      String name = colon < 0 ? "" : key.substring(comma + 1, colon).strip();
+      if (limits.catalogue().find(name) != null && caller.mayUse(name)) {
+        return true;
+      }
+    }
+    return false;
   }
 
   private Charges looked(List<WireTransaction> wires, Limits limits, Caller caller) {

@@ -35,6 +35,7 @@ import dev.sluice.wire.WireException;
 import io.netty.handler.codec.http.ContentLengthNotAllowedException;
 import io.netty.handler.codec.http.InvalidLineSeparatorException;
 import java.io.IOException;
+import java.net.URISyntaxException;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
 import org.jspecify.annotations.Nullable;
@@ -246,6 +247,10 @@ final class HttpFailures implements ServerErrorHandler {
       }
       if (cause instanceof ContentLengthNotAllowedException) {
         return "found Content-Length and Transfer-Encoding, expected only one of these headers";
+      }
+      if (cause instanceof URISyntaxException) { // such as http://localhost/healthz
+        return "found a target that is not a path, expected a path such as /healthz: this server is"
+            + " no proxy";
       }
       String message = String.valueOf(cause.getMessage());
       if (message.startsWith("Content-Length value")) {

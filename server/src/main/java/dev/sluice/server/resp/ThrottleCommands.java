@@ -11,6 +11,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.direct.SpendPipeline;
 import dev.sluice.internal.direct.SpendPipeline.DirectLimit;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.access.LimiterCalls;
 import dev.sluice.server.resp.ErrorReplies.UnknownCommand;
@@ -125,7 +126,12 @@ final class ThrottleCommands {
       if (run == null || !run.add(replies, request, dialect, quota, quantity)) {
         spend(replies, request, dialect, quota, quantity);
       }
-    } catch (IllegalArgumentException e) { // includes InvalidRequestException
+    } catch (InvalidIdException e) {
+      replies.error(
+          "ERR",
+          "key: found %s bytes, expected at most %s; a byte that is not printable ASCII, and %%, counts as 3"
+              .formatted(request.length(1), IdFormat.MAX_LENGTH));
+    } catch (IllegalArgumentException e) { // includes other InvalidRequestExceptions
       replies.error("ERR", String.valueOf(e.getMessage()));
     }
   }

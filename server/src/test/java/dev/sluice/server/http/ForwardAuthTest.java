@@ -380,7 +380,9 @@ final class ForwardAuthTest {
         .isEqualTo("\"ApiCallsPerKey\";r=2");
     HttpResponse<String> silent = get(keyed);
     assertThat(silent.statusCode()).isEqualTo(400);
-    assertThat(silent.body()).contains("X-Forwarded-Method", "the proxy must set it");
+    assertThat(silent.body()).contains("X-Forwarded-Method 0 times", "the proxy must set it");
+    HttpResponse<String> empty = get(keyed, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "");
+    assertThat(empty.body()).contains("X-Forwarded-Uri without a value", "the proxy must set it");
   }
 
   /** nginx joins the lines of a header since version 1.23, and Envoy without blanks. */
@@ -742,6 +744,21 @@ final class ForwardAuthTest {
     assertThat(twice.statusCode()).isEqualTo(400);
   }
 
+  /** With the server's own host in its place, a rule for a host would never match. */
+  @Test
+  void missingHost_isRefused_whereARuleOrKeyReadsIt() throws IOException {
+    startWithRules();
+    assertThat(askedOf("/health").statusCode()).isEqualTo(200);
+    for (HttpResponse<String> silent :
+        List.of(
+            askedOf("/orders/7/x"),
+            askedOf("/orders/7/x", "X-Forwarded-Host", ""),
+            get("?limit=ApiCallsPerKey&key=host"))) {
+      assertThat(silent.statusCode()).isEqualTo(400);
+      assertThat(silent.body()).contains("X-Forwarded-Host", "the proxy must set it");
+    }
+  }
+
   private HttpResponse<String> askedOf(String uri, String... more) {
     List<String> all =
         new ArrayList<>(List.of("X-Forwarded-Method", "GET", "X-Forwarded-Uri", uri));
@@ -941,7 +958,16 @@ final class ForwardAuthTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"", ":", ":k", "ApiCallsPerKey", "ApiCallsPerKey:"})
+  @ValueSource(
+      strings = {
+        "",
+        ":",
+        ":k",
+        "ApiCallsPerKey",
+        "ApiCallsPerKey:",
+        "ApiCallsPerKey:k, LoginsPerIPAddress:192.0.2.7",
+        "ApiCallsPerKey:k,x,LoginsPerIPAddress:192.0.2.7"
+      })
   void badHeaderOfLimits_saysWhatIsWrong(String key) throws IOException {
     start();
     HttpResponse<String> answer = get("", "RateLimit-Key", key);

@@ -225,6 +225,7 @@ final class HttpErrorsTest {
         "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nContent-Length: 2\\r\\n\\r\\n | several values",
         "GET / HTTP/1.1\\r\\nContent-Length: 1\\r\\nTransfer-Encoding: chunked\\r\\n\\r\\n | only one of these headers",
         "GET / HTTP/1.1\\r\\nno colon\\r\\n\\r\\n | found bytes that are not HTTP/1.1",
+        "GET http://localhost/healthz HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n | found a target that is not a path",
       })
   void bytesThatAreNotHttp_areToldWhatIsWrong(String bytes, String detail) throws IOException {
     String answer = raw(bytes.replace("\\r", "\r").replace("\\n", "\n"));

@@ -259,7 +259,9 @@ final class RedisCellTest {
     assertThat(client.call("CL.THROTTLE", "日".repeat(120), "0", "1", "60"))
         .isInstanceOfSatisfying(
             Failure.class,
-            failure -> assertThat(failure.text()).startsWith("ERR the id has 1080 characters"));
+            failure ->
+                assertThat(failure.text())
+                    .startsWith("ERR key: found 360 bytes, expected at most 1024; a byte"));
     assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372036")).isInstanceOf(List.class);
     assertThat(client.call("CL.THROTTLE", "k", "0", "1", "9223372037"))
         .isInstanceOfSatisfying(
