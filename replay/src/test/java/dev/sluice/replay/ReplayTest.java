@@ -27,6 +27,7 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.HashSet;
+import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -213,6 +214,20 @@ final class ReplayTest {
 
   @Test
   void field_isAPlaceholder_andACost() throws IOException {
+  /** The query has two readings, so the request is charged to two ids of the limit. */
+  @Test
+  void requestWithTwoReadings_countsOnceForItsRule() throws IOException {
+    List<Request> traffic = Collections.nCopies(5, new Request(0, 1, "/search?q=a+b"));
+    Row row =
+        Replay.of(limits(LIMITS, ""), sources(traffic))
+            .counts(List.of("PerKey={query:q}"))
+            .run()
+            .rows()
+            .get(0);
+    assertEquals(5, row.requests());
+    assertEquals(4, row.denied());
+  }
+
     String log =
         """
         {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","tenant":"a","tokens":2}
