@@ -251,7 +251,7 @@ final class LogReplayTest {
         "--count=Logins={ip} | Logins",
         "--count=LoginsPerClient={ipp} | {ip",
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
-        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no accept_date",
+        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no complete state",
         "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
         "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found --count twice for LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
