@@ -76,7 +76,11 @@ final class LogReplay {
               + " differ.")
   private @Nullable String ids;
 
-  @Option(names = "--json", description = "Prints the result as one JSON object.")
+  @Option(
+      names = "--json",
+      description =
+          "Prints the result as one JSON object. The results of --compare and --fail-if are printed"
+              + " on standard error.")
   private boolean json;
 
   @Option(
