@@ -24,10 +24,12 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -212,8 +214,6 @@ final class ReplayTest {
     assertEquals(ruled.series(), counted.series());
   }
 
-  @Test
-  void field_isAPlaceholder_andACost() throws IOException {
   /** The query has two readings, so the request is charged to two ids of the limit. */
   @Test
   void requestWithTwoReadings_countsOnceForItsRule() throws IOException {
@@ -228,6 +228,8 @@ final class ReplayTest {
     assertEquals(4, row.denied());
   }
 
+  @Test
+  void field_isAPlaceholder_andACost() throws IOException {
     String log =
         """
         {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","tenant":"a","tokens":2}
@@ -1007,6 +1009,15 @@ final class ReplayTest {
     assertEquals(0, json.at("/against/newlyDeniedRequests").asLong());
     assertEquals("203.0.113.x", json.at("/mostDenied/0/client").asText());
     assertEquals(result.rows().size(), json.at("/rules").size());
+  }
+
+  @Test
+  void span_overTheEndOfSummerTime_hasTwoOffsets() {
+    long first = Instant.parse("2026-10-24T23:00:00Z").getEpochSecond() * 1_000_000_000;
+    long last = Instant.parse("2026-10-25T02:40:00Z").getEpochSecond() * 1_000_000_000;
+    assertEquals(
+        "2026-10-25 01:00:00 +0200 to 03:40:00 +0100",
+        Words.span(first, last, ZoneId.of("Europe/Berlin")));
   }
 
   @Test
