@@ -421,6 +421,12 @@ final class LogReplayTest {
     Cli overridden = replay("--against", own, log);
     assertThat(overridden.err()).isEmpty();
     assertThat(overridden.out()).contains("1 (10.0 %)", "-1, 1 client fewer");
+    String list =
+        write(
+            "overrides.yml",
+            "- LoginsPerClient: {burst: 5, count: 2, period: 1m, ids: [203.0.113.7]}\n");
+    assertThat(replay("--against", list, log))
+        .isEqualTo(new Cli(Exit.DONE, overridden.out().replace("own.yml", "overrides.yml"), ""));
   }
 
   @Test
