@@ -79,14 +79,16 @@ final class DiffCommand extends ConsoleCommand {
         files.add(file, rules, tokens);
       }
     }
-    if (files.limits() == null && files.overrides() == null && rules.file() == null) {
+    if (files.limits() == null && (files.overrides() == null || rules.file() != null)) {
       throw new InputException(
           "%s: found no limits; %s"
               .formatted(
                   given,
-                  files.names() == null
-                      ? "access tokens and configurations of sluice serve are not compared"
-                      : "to compare names, give folders that also contain the limits, or run: sluice lint NEW --against OLD"));
+                  rules.file() != null
+                      ? "to compare rules, give files or folders that also contain the limits"
+                      : files.names() == null
+                          ? "access tokens and configurations of sluice serve are not compared"
+                          : "to compare names, give folders that also contain the limits, or run: sluice lint NEW --against OLD"));
     }
     try {
       return files.files(Strictness.LENIENT, List.of(), rules).load();

@@ -117,6 +117,11 @@ final class LimitFileOptions {
     return LimitFileKind.of(file) == LimitFileKind.SERVER;
   }
 
+  /** Returns whether a file is only a list of overrides. */
+  static boolean isOfOverrides(Path file) {
+    return LimitFileKind.of(file) == LimitFileKind.OVERRIDES;
+  }
+
   /** Returns a check for each file, so that all missing files are reported. */
   List<Supplier<?>> each() {
     return List.of(

@@ -76,7 +76,11 @@ final class LogReplay {
               + " differ.")
   private @Nullable String ids;
 
-  @Option(names = "--json", description = "Prints the result as one JSON object.")
+  @Option(
+      names = "--json",
+      description =
+          "Prints the result as one JSON object. The results of --compare and --fail-if are printed"
+              + " on standard error.")
   private boolean json;
 
   @Option(
@@ -303,7 +307,12 @@ final class LogReplay {
    */
   private static Limits candidate(Path file, Limits inForce, Console console) {
     InputFiles.require("--against", file);
-    LimitFiles.Builder files = BundledNames.files().strictness(Strictness.LENIENT).defaults(file);
+    LimitFiles.Builder files = BundledNames.files().strictness(Strictness.LENIENT);
+    if (LimitFileOptions.isOfOverrides(file)) {
+      files.overrides(file);
+    } else {
+      files.defaults(file);
+    }
     files.catalogue(Catalogue.of()).samples(inForce.catalogue()).companion(RuleBook.reader());
     Limits own = LogOptions.loaded(files.build(), console);
     Catalogue declared = own.catalogue();

@@ -8,6 +8,7 @@ import dev.sluice.cli.ReloadCommand.RollbackCommand;
 import dev.sluice.cli.ViewCommand.LimitsView;
 import dev.sluice.cli.ViewCommand.StatsView;
 import dev.sluice.cli.ViewCommand.TopView;
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.InvalidRequestException;
 import dev.sluice.server.net.ConnectionBudget.OpenFileLimit;
 import dev.sluice.server.net.HostPort.AddressException;
@@ -29,6 +30,7 @@ import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
 import java.util.function.Supplier;
+import org.jspecify.annotations.Nullable;
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Help;
@@ -43,6 +45,9 @@ public final class Main {
 
   /** The width of help texts, which fits any terminal. */
   private static final int WIDTH = 80;
+
+  /** The character that Java decodes from invalid bytes. */
+  private static final char REPLACEMENT = '\uFFFD';
 
   private Main() {}
 
@@ -84,6 +89,13 @@ public final class Main {
 
   static int run(InputStream in, OutputStream out, OutputStream err, String... args) {
     Console console = new Console(in, out, err);
+    String unreadable = unreadable(args);
+    if (unreadable != null) {
+      console
+          .err()
+          .printf("sluice: %s can't be read in this locale; set LC_ALL=C.UTF-8%n", unreadable);
+      return Exit.BROKEN_INPUT;
+    }
     int code;
     try {
       code = commandLine(console, args).execute(args);
@@ -98,6 +110,28 @@ public final class Main {
       return code == Exit.DONE ? failed(e, console) : code;
     }
     return code;
+  }
+
+  /**
+   * Returns what names the first argument or variable that Java could not decode; null if there is
+   * none. Java has then replaced bytes by U+FFFD, so an id would be another id. In a locale with
+   * UTF-8, an id can contain this character.
+   */
+  private static @Nullable String unreadable(String... args) {
+    if (System.getProperty("sun.jnu.encoding", "UTF-8").equalsIgnoreCase("UTF-8")) {
+      return null;
+    }
+    for (String arg : args) {
+      if (arg.indexOf(REPLACEMENT) >= 0) {
+        return "the argument " + SafeText.quote(arg);
+      }
+    }
+    return System.getenv().entrySet().stream()
+        .filter(one -> one.getKey().startsWith("SLUICE_"))
+        .filter(one -> one.getValue().indexOf(REPLACEMENT) >= 0)
+        .map(one -> "the variable " + one.getKey()) // its value can be a secret
+        .findFirst()
+        .orElse(null);
   }
 
   /** Returns the names of the commands to load; help, completion and suggestions need all names. */

@@ -23,6 +23,7 @@ import dev.sluice.postgres.PutResult;
 import dev.sluice.postgres.TableContent;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
+import dev.sluice.yaml.OverrideDoubts;
 import dev.sluice.yaml.OverridesCsv;
 import dev.sluice.yaml.OverridesCsv.Line;
 import dev.sluice.yaml.Problem;
@@ -325,7 +326,8 @@ final class OverridesCommand extends CommandGroup {
           continue;
         }
         LimitOverride one = line.override();
-        String doubt = one.name().overrideId().doubt(one.id());
+        String range = OverrideDoubts.ofWritten(line.written(), one.name());
+        String doubt = range != null ? range : one.name().overrideId().doubt(one.id());
         if (one.isEndedAt(now)) {
           warnings.add(
               "the override of %s for %s has ended and is not in force"
@@ -402,6 +404,10 @@ final class OverridesCommand extends CommandGroup {
       LimitOverride made =
           new LimitOverride(catalogue.get(override.limit()), id, quotas, comment, author, end());
       PutResult written = database.onTable(catalogue, table -> table.put(List.of(made), force));
+      String range = OverrideDoubts.ofWritten(override.id(), made.name());
+      if (range != null) {
+        console.err().println("warning: " + range);
+      }
       console
           .err()
           .printf(
@@ -563,6 +569,10 @@ final class OverridesCommand extends CommandGroup {
 
     String limit() {
       return limit;
+    }
+
+    String id() {
+      return id;
     }
 
     /** Returns the canonical id; for a name below a registered domain, the domain. */

@@ -102,6 +102,25 @@ final class ClassDataArchiveTest {
     assertThat(folder.resolve("java/bin/java.env")).content().contains("LANGUAGE=C\n");
   }
 
+  /** In the locale C, Java cannot read an id that is not ASCII. */
+  @Test
+  void launcher_inALocaleWithoutUtf8_choosesOneWithUtf8() throws Exception {
+    assertThat(environmentOfJava("LC_ALL", "C")).contains("LC_ALL=C.UTF-8\n");
+    assertThat(environmentOfJava("LC_ALL", "de_DE.utf8")).contains("LC_ALL=de_DE.utf8\n");
+    assertThat(environmentOfJava("LANG", "de_DE.UTF-8")).doesNotContain("LC_ALL=");
+    assertThat(environmentOfJava("LINES", "24")).contains("LC_ALL=C.UTF-8\n");
+  }
+
+  private String environmentOfJava(String variable, String value) throws Exception {
+    Path launcher = launcher("#!/bin/sh\nenv >\"$0.env\"\n");
+    ProcessBuilder run = new ProcessBuilder(launcher.toString(), "lint");
+    run.environment().keySet().removeAll(List.of("LC_ALL", "LC_CTYPE", "LANG"));
+    run.environment().put("JAVA_HOME", folder.resolve("java").toString());
+    run.environment().put(variable, value);
+    assertThat(run.start().waitFor()).isZero();
+    return Files.readString(folder.resolve("java/bin/java.env"));
+  }
+
   /** A left-over folder would make the Debian package's scripts fail. */
   @Test
   void launcher_thatASignalEndsWhileItMakesTheArchive_leavesNoFiles() throws Exception {

@@ -87,6 +87,16 @@ class DiffCommandTest {
   }
 
   @Test
+  void filesWithOnlyRules_areRefused_withWhatToGive() throws IOException {
+    String rules = "rules: [{path: /health, unlimited: true}]\n";
+    Cli diff = diff(rules, rules);
+    assertThat(diff.err())
+        .endsWith(
+            "old.yml: found no limits; to compare rules, give files or folders that also contain the limits\n");
+    assertThat(diff.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void overridesAndRules_areCompared_inOneFile() throws IOException {
     String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\n";
     Cli diff =

@@ -58,6 +58,24 @@ final class LocaleTest {
     }
   }
 
+  @Test
+  void argumentThatJavaCouldNotDecode_isRefused_exceptInUtf8() {
+    String[] command = {"key", "ApiCallsPerKey", "M\uFFFD\uFFFDller"};
+    assertThat(Cli.run(command).code()).isEqualTo(Exit.DONE);
+    String before = System.setProperty("sun.jnu.encoding", "ANSI_X3.4-1968");
+    try {
+      assertThat(Cli.run(command))
+          .isEqualTo(
+              new Cli(
+                  Exit.BROKEN_INPUT,
+                  "",
+                  "sluice: the argument \"M\uFFFD\uFFFDller\" can't be read in this locale; set LC_ALL=C.UTF-8\n"));
+      assertThat(Cli.run("key", "ApiCallsPerKey", "Miller").code()).isEqualTo(Exit.DONE);
+    } finally {
+      System.setProperty("sun.jnu.encoding", before);
+    }
+  }
+
   private static Cli under(Locale locale, String... command) {
     Locale before = Locale.getDefault();
     Locale.setDefault(locale);

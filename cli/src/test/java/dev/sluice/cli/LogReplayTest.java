@@ -251,7 +251,7 @@ final class LogReplayTest {
         "--count=Logins={ip} | Logins",
         "--count=LoginsPerClient={ipp} | {ip",
         "--count=LoginsPerClient={ip} --format=haproxy --strict | access.log:1: ",
-        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no accept_date",
+        "--count=LoginsPerClient={ip} --format=haproxy --fail-if=denied-requests>1 | which is not a line of the format haproxy: the line has no complete state",
         "--count=LoginsPerClient={ip} --cost-field=tokns | \"tokns\"",
         "--count=LoginsPerClient={ip} --count=LoginsPerClient={ip} | found --count twice for LoginsPerClient",
         "--count=LoginsPerClient={ip} --trusted-proxies=x | --trusted-proxies: ",
@@ -421,6 +421,12 @@ final class LogReplayTest {
     Cli overridden = replay("--against", own, log);
     assertThat(overridden.err()).isEmpty();
     assertThat(overridden.out()).contains("1 (10.0 %)", "-1, 1 client fewer");
+    String list =
+        write(
+            "overrides.yml",
+            "- LoginsPerClient: {burst: 5, count: 2, period: 1m, ids: [203.0.113.7]}\n");
+    assertThat(replay("--against", list, log))
+        .isEqualTo(new Cli(Exit.DONE, overridden.out().replace("own.yml", "overrides.yml"), ""));
   }
 
   @Test

@@ -333,6 +333,20 @@ final class OverridesTableCommandsTest {
   }
 
   @Test
+  void idThatIsWrittenAsARange_isWarnedOf_byAddAndImport() throws Exception {
+    String warning =
+        "warning: an override applies to one id, here 198.51.100.0, and not to each address of"
+            + " 198.51.100.0/24; for this id, write 198.51.100.0\n";
+    assertThat(add("LoginsPerIPAddress", "198.51.100.0/24").err())
+        .isEqualTo(warning + "added 101:198.51.100.0\n");
+    Path file =
+        Files.writeString(
+            folder.resolve("range.csv"),
+            HEADER + "LoginsPerIPAddress,198.51.100.0/24,700,300,3h0m0s,\n");
+    assertThat(importCsv(file).err()).isEqualTo(warning + "0 added, 1 replaced\n");
+  }
+
+  @Test
   void disable_ofANameBelowADomain_findsItsOwnRowFirst() throws Exception {
     String row = "CertificatesPerDomain,www.example.com,600,300,3h0m0s,\n";
     Path file = Files.writeString(folder.resolve("www.csv"), HEADER + row);

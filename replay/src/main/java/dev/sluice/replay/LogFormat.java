@@ -378,7 +378,8 @@ abstract class LogFormat {
           at = Math.max(at, ByteSearch.indexOf(line, at, end, '"'));
         }
         if (at >= end) {
-          return column > column("status") && column("status") > 0;
+          // Without a request, a line of HAProxy is about a connection, such as a failed handshake.
+          return last < 0 && column > column("status") && column("status") > 0;
         }
         int open = line[at];
         int close = open == '[' && hasBrackets ? ']' : open == '"' ? '"' : ' ';

@@ -120,14 +120,19 @@ final class Side {
       together = onlyLimit == null ? together : List.of();
     }
 
-    /** Counts the request; a denied request is not charged to the limits in shadow. */
+    /**
+     * Counts the request once for each tally. A tally in shadow counts each id apart, as a server
+     * does; a denied request is not charged to the limits in shadow.
+     */
     void countRequest(boolean isDenied) {
       if (onlyTally != null) {
         onlyTally.requests++;
         return;
       }
-      for (Tally tally : tallies) {
-        tally.requests += tally.shadow && isDenied ? 0 : 1;
+      for (int i = 0; i < tallies.size(); i++) {
+        Tally tally = tallies.get(i);
+        boolean counts = tally.shadow ? !isDenied : tallies.indexOf(tally) == i;
+        tally.requests += counts ? 1 : 0;
       }
     }
   }

@@ -69,17 +69,20 @@ final class Words {
 
   /**
    * Formats a span of time. Leaves out the date of the end if the span ends on the date on which it
-   * starts.
+   * starts, and the offset of the start if it is also that of the end.
    */
   static String span(long firstNanos, long lastNanos, ZoneId zone) {
     String first = date(firstNanos, zone);
     String last = date(lastNanos, zone);
-    return "%s %s to %s%s %s"
+    String firstOffset = OFFSET.format(instant(firstNanos).atZone(zone));
+    String lastOffset = OFFSET.format(instant(lastNanos).atZone(zone));
+    return "%s %s%s to %s%s %s"
         .formatted(
             first,
             time(firstNanos, zone),
+            firstOffset.equals(lastOffset) ? "" : " " + firstOffset,
             first.equals(last) ? "" : last + " ",
             time(lastNanos, zone),
-            OFFSET.format(instant(lastNanos).atZone(zone)));
+            lastOffset);
   }
 }

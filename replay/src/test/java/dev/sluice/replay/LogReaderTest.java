@@ -2,6 +2,7 @@
 package dev.sluice.replay;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
@@ -696,6 +697,18 @@ final class LogReaderTest {
     assertEquals(List.of(1764111601L, 1764111602L, 1764111603L, 1764111700L, 1764111701L), seconds);
     assertEquals(0, reader.found().late());
     assertEquals(2_000_000_000L, reader.found().mostLateNanos());
+  }
+
+  @Test
+  void linesOfHaproxyAboutConnections_areNoRequests() {
+    LogFormat format = LogFormat.parse("haproxy", ZoneOffset.UTC);
+    for (String line :
+        List.of(
+            "10.0.1.2:33318 [14/Nov/2023:22:13:21.200] https-in/1: SSL handshake failure",
+            "10.0.1.2:33313 [06/Feb/2009:12:12:51.443] fnt bck/srv1 0/0/5007 212 -- 0/0/0/0/3 0/0")) {
+      byte[] text = line.getBytes(StandardCharsets.UTF_8);
+      assertFalse(format.read(text, 0, text.length, new LogEntry(format)), line);
+    }
   }
 
   @Test

@@ -24,7 +24,10 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.time.Instant;
+import java.time.ZoneId;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -209,6 +212,20 @@ final class ReplayTest {
     assertEquals(ruled.mostDenied(), counted.mostDenied());
     assertEquals(ruled.worst(), counted.worst());
     assertEquals(ruled.series(), counted.series());
+  }
+
+  /** The query has two readings, so the request is charged to two ids of the limit. */
+  @Test
+  void requestWithTwoReadings_countsOnceForItsRule() throws IOException {
+    List<Request> traffic = Collections.nCopies(5, new Request(0, 1, "/search?q=a+b"));
+    Row row =
+        Replay.of(limits(LIMITS, ""), sources(traffic))
+            .counts(List.of("PerKey={query:q}"))
+            .run()
+            .rows()
+            .get(0);
+    assertEquals(5, row.requests());
+    assertEquals(4, row.denied());
   }
 
   @Test
@@ -992,6 +1009,15 @@ final class ReplayTest {
     assertEquals(0, json.at("/against/newlyDeniedRequests").asLong());
     assertEquals("203.0.113.x", json.at("/mostDenied/0/client").asText());
     assertEquals(result.rows().size(), json.at("/rules").size());
+  }
+
+  @Test
+  void span_overTheEndOfSummerTime_hasTwoOffsets() {
+    long first = Instant.parse("2026-10-24T23:00:00Z").getEpochSecond() * 1_000_000_000;
+    long last = Instant.parse("2026-10-25T02:40:00Z").getEpochSecond() * 1_000_000_000;
+    assertEquals(
+        "2026-10-25 01:00:00 +0200 to 03:40:00 +0100",
+        Words.span(first, last, ZoneId.of("Europe/Berlin")));
   }
 
   @Test

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import java.util.List;
@@ -26,8 +27,16 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
    */
   @Nullable LimitName find(Node.Scalar key, boolean isDefault, Problems problems) {
     LimitName name = catalogue.find(key.text());
+    LimitName sample = Catalogue.samples().find(key.text());
+    Integer number = sample == null ? null : sample.number();
+    LimitName replacing = name != null || number == null ? null : catalogue.find(number);
     if (name != null) {
       problems.recognized();
+    } else if (replacing != null) {
+      problems.mistake(
+          key,
+          "found the name %s, but %s has the number %s of this sample limit; give %2$s another number"
+              .formatted(SafeText.quote(key.text()), replacing, number));
     } else if (complete && !broken.contains(key.text())) {
       List<String> known =
           Stream.concat(catalogue.names().stream().map(LimitName::name), Sections.ALL.stream())

@@ -2,11 +2,14 @@
 package dev.sluice.yaml;
 
 import dev.sluice.gcra.Quota;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,7 +18,36 @@ import org.jspecify.annotations.Nullable;
  */
 public final class OverrideDoubts {
 
+  private static final Pattern RANGE = Pattern.compile("[^:]*/(?!32$).*|.*:.*/(?!64$|128$).*");
+
   private OverrideDoubts() {}
+
+  /**
+   * Returns whether an id is written as a range of addresses. An IPv6 /64 is no range, since rules
+   * count the requests of each /64 together.
+   *
+   * @param written the id, not in its canonical form
+   * @param format the format of the id
+   * @return whether the id is written as a range
+   */
+  public static boolean isRange(String written, IdFormat format) {
+    return format.equals(IdFormat.ipAddress()) && RANGE.matcher(written).matches();
+  }
+
+  /**
+   * Returns a warning about an override whose id is written as a range, since the override applies
+   * to one address only.
+   *
+   * @param written the override's id, not in its canonical form
+   * @param name the override's limit
+   * @return the warning; null if the id is no range
+   */
+  public static @Nullable String ofWritten(String written, LimitName name) {
+    return isRange(written, name.overrideId())
+        ? "an override applies to one id, here %1$s, and not to each address of %2$s; for this id, write %1$s"
+            .formatted(name.overrideId().canonical(written, Strictness.LENIENT), written)
+        : null;
+  }
 
   /**
    * Returns the warnings that a file with the given override would get.

@@ -40,8 +40,20 @@ public final class OverridesCsv {
    *
    * @param override the override
    * @param enabled whether the override is in force; null if the file does not have this column
+   * @param written the id as it is written, not in its canonical form
    */
-  public record Line(LimitOverride override, @Nullable Boolean enabled) {}
+  public record Line(LimitOverride override, @Nullable Boolean enabled, String written) {
+
+    /**
+     * A line whose id is written in its canonical form.
+     *
+     * @param override the override
+     * @param enabled whether the override is in force; null if the file does not have this column
+     */
+    public Line(LimitOverride override, @Nullable Boolean enabled) {
+      this(override, enabled, override.id());
+    }
+  }
 
   /**
    * Writes a header and all overrides. The overrides are sorted by name ascending, count and burst
@@ -146,7 +158,7 @@ public final class OverridesCsv {
         } else if (isFurtherQuota(line, lines.get(last))) {
           List<Quota> quotas = new ArrayList<>(lines.get(last).override().quotas());
           quotas.addAll(override.quotas());
-          lines.set(last, withQuotas(line, quotas));
+          lines.set(last, withQuotas(line, quotas, line.written()));
         } else {
           throw new IllegalArgumentException(
               "found %s again, expected each id of a limit once, or in successive rows that differ only in the quota and its period; it is on line %s too"
@@ -169,11 +181,11 @@ public final class OverridesCsv {
   private static boolean isFurtherQuota(Line row, Line before) {
     List<Quota> quotas = before.override().quotas();
     LimitOverride own = row.override();
-    return withQuotas(row, quotas).equals(before)
+    return withQuotas(row, quotas, before.written()).equals(before)
         && quotas.stream().noneMatch(one -> one.period().equals(own.quota().period()));
   }
 
-  private static Line withQuotas(Line line, List<Quota> quotas) {
+  private static Line withQuotas(Line line, List<Quota> quotas, String written) {
     LimitOverride override = line.override();
     return new Line(
         new LimitOverride(
@@ -183,7 +195,8 @@ public final class OverridesCsv {
             override.comment(),
             override.author(),
             override.until()),
-        line.enabled());
+        line.enabled(),
+        written);
   }
 
   private static Line line(List<String> cells, Catalogue names, Strictness strictness) {
@@ -196,7 +209,8 @@ public final class OverridesCsv {
     Instant until = all && !cells.get(7).isEmpty() ? EndTime.parse(cells.get(7)) : null;
     return new Line(
         new LimitOverride(name, id, quota, cells.get(5), all ? cells.get(6) : "", until),
-        all ? bool(cells.get(8)) : null);
+        all ? bool(cells.get(8)) : null,
+        cells.get(1));
   }
 
   private static long number(String column, String text) {

@@ -4,7 +4,6 @@ package dev.sluice.yaml;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.EndTime;
 import dev.sluice.internal.text.SafeText;
-import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
@@ -16,7 +15,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
-import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /** Reads a list of maps with one key, name → {burst, count, period, ids}. Not thread-safe. */
@@ -26,9 +24,6 @@ final class OverridesReader {
       List.of("burst", "count", "period", Quotas.LIST, "ids");
   private static final List<String> ID_FIELDS = List.of("id", "comment", "author", "until");
   private static final String EXPECTED = "a list of name → {burst, count, period, ids}";
-
-  /** A range of addresses, except an IPv6 /64: rules count the requests of each /64 together. */
-  private static final Pattern RANGE = Pattern.compile("[^:]*/(?!32$).*|.*:.*/(?!64$|128$).*");
 
   private final KnownNames names;
   private final Strictness strictness;
@@ -191,11 +186,9 @@ final class OverridesReader {
       if (doubt != null) {
         problems.warning(idNode, doubt);
       }
-      if (name.overrideId().equals(IdFormat.ipAddress()) && RANGE.matcher(text).matches()) {
-        problems.warning(
-            idNode,
-            "an override applies to one id, here %1$s, and not to each address of %2$s; for this id, write %1$s"
-                .formatted(canonical, text));
+      String range = OverrideDoubts.ofWritten(text, name);
+      if (range != null) {
+        problems.warning(idNode, range);
       }
     } catch (InvalidIdException e) {
       problems.mistake(idNode, String.valueOf(e.getMessage()));

@@ -54,6 +54,17 @@ class DeclaredInPlaceTest {
   }
 
   @Test
+  void sampleWhoseNumberAnotherLimitHas_isRefused_withThisLimit() {
+    assertThat(
+            lint(
+                "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}",
+                "C: {id: string, number: 101, burst: 5, count: 3, period: 10s}"))
+        .containsExactly(
+            "1:1: found the name \"LoginsPerIPAddress\", but C has the number 101 of this sample"
+                + " limit; give C another number");
+  }
+
+  @Test
   void default_withAllFields_isAsInANamesFile() {
     Path file =
         write(

@@ -517,7 +517,7 @@ public final class RuntimeLimits implements Generations.Beside, AutoCloseable {
    *
    * @param before the override that was in force before
    * @param override the override that was saved, with what it has kept of the override before
-   * @param warnings the warnings that a file with this override would get; a warning if no rule
+   * @param warnings the warnings that a file with this canonical id would get; a warning if no rule
    *     charges the override's id; and a warning if the override is not in force before the next
    *     read of the table, since the table could not be read at once
    */

@@ -106,8 +106,13 @@ abstract class AdminResource<T> implements HttpService {
   /** Writes the fields of an override or a penalty that follow the limit and the id. */
   abstract void writeFields(T one, Json json);
 
-  /** Stores an override or penalty; {@code force} is false unless {@link #takesForce} is true. */
-  abstract Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force);
+  /**
+   * Stores an override or penalty.
+   *
+   * @param asGiven the id as the request writes it
+   * @param force false unless {@link #takesForce} is true
+   */
+  abstract Done put(LimitName name, String asGiven, AdminBody body, Caller caller, boolean force);
 
   boolean takesForce() {
     return false;
@@ -210,9 +215,10 @@ abstract class AdminResource<T> implements HttpService {
           String asGiven = decoded(id, "id");
           return method == HttpMethod.PUT
               ? put(
-                  change,
-                  change.bucket(name, asGiven, this::canonical),
-                  json,
+                  change.bucket(name, asGiven, this::canonical).name(),
+                  asGiven,
+                  AdminBody.read(json),
+                  change.caller,
                   force && isForced(context))
               : delete(change, name, asGiven);
         });
@@ -224,10 +230,6 @@ abstract class AdminResource<T> implements HttpService {
     return found == null
         ? Answers.fault(notThere(limit))
         : Answers.json(HttpStatus.OK, json -> write(found, List.of(), json));
-  }
-
-  private Done put(Change change, Bucket bucket, byte[] json, boolean force) {
-    return put(bucket.name(), bucket.id(), AdminBody.read(json), change.caller, force);
   }
 
   private static boolean isForced(ServiceRequestContext context) {

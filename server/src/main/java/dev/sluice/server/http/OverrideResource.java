@@ -17,6 +17,7 @@ import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.OverrideDoubts;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;
@@ -65,7 +66,7 @@ final class OverrideResource extends AdminResource<LimitOverride> {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force) {
+  Done put(LimitName name, String asGiven, AdminBody body, Caller caller, boolean force) {
     if (body.has("unlimited")) {
       throw new WireException(
           "unlimited",
@@ -76,11 +77,18 @@ final class OverrideResource extends AdminResource<LimitOverride> {
     Note note = body.note(caller);
     Instant until = until(body);
     List<Quota> quotas = body.quotas();
-    LimitOverride asked = new LimitOverride(name, id, quotas, note.comment(), note.author(), until);
+    LimitOverride asked =
+        new LimitOverride(
+            name, canonical(name, asGiven), quotas, note.comment(), note.author(), until);
     Saved saved = limits.put(asked, !body.has("until"), force);
+    List<String> warnings =
+        Stream.concat(
+                Stream.ofNullable(OverrideDoubts.ofWritten(asGiven, name)),
+                saved.warnings().stream())
+            .toList();
     LimitOverride before = saved.before();
     return new Done(
-        json -> write(saved.override(), saved.warnings(), json),
+        json -> write(saved.override(), warnings, json),
         detail(described(saved.override()), before == null ? null : described(before)));
   }
 

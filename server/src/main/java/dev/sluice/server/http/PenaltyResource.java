@@ -13,6 +13,7 @@ import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.WireException;
+import dev.sluice.yaml.OverrideDoubts;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;
@@ -62,7 +63,14 @@ final class PenaltyResource extends AdminResource<Penalty> {
   }
 
   @Override
-  Done put(LimitName name, String id, AdminBody body, Caller caller, boolean force) {
+  Done put(LimitName name, String asGiven, AdminBody body, Caller caller, boolean force) {
+    if (OverrideDoubts.isRange(asGiven, name.id())) {
+      throw new WireException(
+          "id",
+          "found a range of addresses (%s), expected one address: a penalty applies to one id"
+              .formatted(asGiven));
+    }
+    String id = canonical(name, asGiven);
     body.require(FIELDS);
     long ways = WAYS.stream().filter(body::has).count();
     if (ways != 1) {

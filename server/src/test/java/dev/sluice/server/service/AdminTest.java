@@ -138,7 +138,15 @@ class AdminTest {
       assertThat(send(own, "PUT", under + "2001:db8:7:7::", hour).body())
           .doesNotContain("warnings");
       assertThat(send(own, "PUT", under + "192.0.2.7", hour).body()).doesNotContain("warnings");
+      String range = "198.51.100.0%2F24";
+      assertThat(send(own, "PUT", under + range, hour).body())
+          .contains(
+              "\"field\":\"id\"",
+              "found a range of addresses (198.51.100.0/24), expected one address");
+      assertThat(send(own, "GET", under + range, null).statusCode()).isEqualTo(404);
       String quota = "{\"burst\":9,\"count\":9,\"period\":\"1h\"}";
+      assertThat(send(own, "PUT", "/v1/admin/overrides/PerIp/" + range, quota).body())
+          .contains("\"warnings\":[\"an override applies to one id, here 198.51.100.0, and not");
       assertThat(send(own, "PUT", "/v1/admin/overrides/PerIp/2001:db8:7:7::5", quota).body())
           .contains(warning);
       assertThat(
