@@ -55,11 +55,37 @@ class RuleTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"login", "''", "/a*", "/**/a", "/{a}/{a}", "/{}", "/{1a}", "/x{a}", "/a?", "/{a"})
+  @CsvSource({
+    "login",
+    "''",
+    "/a*",
+    "/**/a",
+    "/{a}/{a}",
+    "/{}",
+    "/{1a}",
+    "/x{a}",
+    "/a?",
+    "/{a",
+    "/a%20b",
+    "/%C3%A9/x",
+    "/a%2fb",
+    "/%25"
+  })
   void pattern_ofAnotherForm_isRefused(String pattern) {
     assertThatThrownBy(() -> Rule.on(pattern))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("path: found \"%s\", expected ".formatted(pattern));
+  }
+
+  @Test
+  void pattern_ofAnEscapedSlashOrANumberSign_matchesTheDecodedPath() {
+    for (String path : List.of("/a%2Fb", "/a%23b")) {
+      Rule rule = Rule.on(path.replace("%23", "#")).limit("PerKey", VaryBy.constant("all")).build();
+      WebRequest request = WebRequest.builder("GET", path).build();
+      Limits limits = Limiters.limits();
+      Match match = Rules.of(List.of(rule), ClientAddress.direct()).match(request, limits);
+      assertThat(match.transactions()).as(path).hasSize(1);
+    }
   }
 
   private static List<String> faults(LimitName limit, VaryBy id) {
