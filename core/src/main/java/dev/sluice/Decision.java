@@ -438,6 +438,18 @@ public final class Decision {
     return roundedUp + jitter(NANOS_PER_SECOND, 1);
   }
 
+  /**
+   * Returns {@link #retryIn} in nanoseconds, plus jitter ({@link LimitName#jitter}), for clients
+   * that do not need whole seconds. A short wait stays short. The result and {@link
+   * #retryAfterSeconds} differ by less than two seconds.
+   *
+   * @return the wait in nanoseconds, 0 if the cost can be spent at once
+   */
+  public long retryAfterNanos() {
+    long retryInNanos = answer.retryInNanos();
+    return retryInNanos + Math.min(jitter(1, 0), Long.MAX_VALUE - retryInNanos);
+  }
+
   /** Returns the time for a retry, in whole seconds, never before the end of the wait. */
   Instant retryAt() {
     Instant decidedAt = decidedAt();

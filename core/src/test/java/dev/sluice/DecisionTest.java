@@ -18,8 +18,10 @@ import dev.sluice.store.StoreException;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Random;
+import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -176,6 +178,9 @@ class DecisionTest {
       assertThat(retryAt).isAfterOrEqualTo(earliest);
       assertThat(Duration.between(denied.decidedAt().plus(retryAfter), retryAt))
           .isBetween(Duration.ZERO, Duration.ofNanos(999_999_999));
+      Duration exact = Duration.ofNanos(denied.retryAfterNanos());
+      assertThat(exact).isBetween(denied.retryIn(), denied.retryIn().plus(share));
+      assertThat(exact.minus(retryAfter).abs()).isLessThan(Duration.ofSeconds(2));
     }
   }
 
@@ -241,6 +246,20 @@ class DecisionTest {
     assertThat(oneMore.retryAt()).isEqualTo(Instant.ofEpochSecond(3));
     Decision least = deniedBy(name, Duration.ofNanos(1));
     assertThat(least.retryAt()).isEqualTo(Instant.ofEpochSecond(1));
+    assertThat(least.retryAfterNanos()).isEqualTo(1);
+  }
+
+  @Test
+  void retryAfterNanos_ofAShortWait_isSpreadAndStaysShort() {
+    Limiter limiter = limiter(Quota.per(1, Duration.ofMillis(20)), 0);
+    assertThat(limiter.spend(LIMIT, IP).allowed()).isTrue();
+    Set<Long> waits = new HashSet<>();
+    for (int i = 0; i < 100; i++) {
+      long wait = limiter.spend(LIMIT, IP).retryAfterNanos();
+      assertThat(wait).isBetween(20_000_000L, 20_600_000L);
+      waits.add(wait);
+    }
+    assertThat(waits).hasSizeGreaterThan(50);
   }
 
   @Test
