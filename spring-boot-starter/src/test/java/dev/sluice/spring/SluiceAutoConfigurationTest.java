@@ -682,7 +682,9 @@ class SluiceAutoConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
+        "sluice.store=rdis://x                  | sluice.store: | Write memory, spring.data.redis",
+        "sluice.store=memroy | sluice.store: found \"memroy\", expected memory, | Correct sluice.store",
+        "sluice.store=redis  | sluice.store: found \"redis\", expected memory, | Correct sluice.store",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
         "sluice.on-failure.local-at-least=0     | sluice.on-failure.local-at-least: found 0, expected at least 1 | Write the smallest",
@@ -790,6 +792,21 @@ class SluiceAutoConfigurationTest {
             "sluice.filter.rules[0].limit: no limit has the name \"LoginsPerIPAdress\"; did you mean \"LoginsPerIPAddress\"?")
         .contains("sluice.filter.rules[1].cost: found the cost 3")
         .containsOnlyOnce("cost 3");
+  }
+
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "user      | sluice.filter.rules[0].id: found \"user\", expected ip, ",
+        "Principal | method, host, principal or constant:TEXT; did you mean \"principal\"?",
+        "const:x   | method, host, principal or constant:TEXT",
+      })
+  void unknownIdOfARule_isAnalysed_withAllWordsThatThereAre(String id, String expected) {
+    List<String> properties = new ArrayList<>(List.of(LOGINS));
+    properties.addAll(List.of(RULE).subList(0, 3));
+    properties.add("sluice.filter.rules[0].id=" + id);
+    assertThat(report(properties.toArray(String[]::new))).contains(expected);
   }
 
   @Test
