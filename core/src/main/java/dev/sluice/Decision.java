@@ -395,9 +395,8 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time for a retry is rounded up to a whole second, so it is never too early. A share of
-   * the wait, up to {@link LimitName#jitter}, is added to the time for a retry. The share differs
-   * between decisions, so that clients do not all retry at once.
+   * <p>The time for a retry is {@link #decidedAt}, rounded up to a whole second, plus {@link
+   * #retryAfterSeconds}, so it is never too early, and differs between decisions.
    *
    * @return the message; empty if the request was allowed, and for a refund
    */
@@ -436,35 +435,48 @@ public final class Decision {
     long retryInNanos = answer.retryInNanos();
     long roundedUp =
         retryInNanos / NANOS_PER_SECOND + (retryInNanos % NANOS_PER_SECOND > 0 ? 1 : 0);
-    // Many clients can get a decision on one id at the same moment; the hash spreads their
-    // retries.
-    return roundedUp + jitterSeconds(1, System.identityHashCode(this));
+    return roundedUp + jitter(NANOS_PER_SECOND, 1);
+  }
+
+  /**
+   * Returns {@link #retryIn} in nanoseconds, plus jitter ({@link LimitName#jitter}), for clients
+   * that do not need whole seconds. A short wait stays short. The result and {@link
+   * #retryAfterSeconds} differ by less than two seconds.
+   *
+   * @return the wait in nanoseconds, 0 if the cost can be spent at once
+   */
+  public long retryAfterNanos() {
+    long retryInNanos = answer.retryInNanos();
+    return retryInNanos + Math.min(jitter(1, 0), Long.MAX_VALUE - retryInNanos);
   }
 
   /** Returns the time for a retry, in whole seconds, never before the end of the wait. */
   Instant retryAt() {
-    Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
-    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + jitterSeconds(0, 0));
+    Instant decidedAt = decidedAt();
+    long roundedUp = decidedAt.getEpochSecond() + (decidedAt.getNano() > 0 ? 1 : 0);
+    return Instant.ofEpochSecond(roundedUp + retryAfterSeconds());
   }
 
   /**
-   * Returns the jitter of this decision, which depends on the decision's time and id.
+   * Returns the jitter of this decision, which is the same part of its maximum in every unit.
    *
-   * @param leastSpread the maximum of the jitter for short waits, in seconds
-   * @param salt a number that distinguishes decisions with the same time and id
+   * @param nanosPerUnit the unit of the result, in nanoseconds
+   * @param leastSpread the maximum of the jitter for short waits, in the unit
    */
-  private long jitterSeconds(long leastSpread, int salt) {
+  private long jitter(long nanosPerUnit, long leastSpread) {
     long retryInNanos = answer.retryInNanos();
     if (transaction == null || retryInNanos == 0 || transaction.name().jitter() == 0) {
       return 0;
     }
-    long share = (long) (transaction.name().jitter() * retryInNanos / NANOS_PER_SECOND);
+    long share = (long) (transaction.name().jitter() * retryInNanos / nanosPerUnit);
     long mixed =
         (answer.nowNanos() ^ Long.rotateLeft(answer.resetInNanos(), 32)) * 0x9E3779B97F4A7C15L;
-    mixed ^= (long) transaction.id().hashCode() << 32 ^ salt;
+    // Many clients can get a decision on one id at the same moment; the decision's identity spreads
+    // their retries.
+    mixed ^= (long) transaction.id().hashCode() << 32 ^ System.identityHashCode(this);
     mixed = (mixed ^ (mixed >>> 32)) * 0xD6E8FEB86659FD93L;
-    return Long.remainderUnsigned(mixed ^ (mixed >>> 32), Math.max(share, leastSpread) + 1);
+    double part = ((mixed ^ (mixed >>> 32)) >>> 11) * 0x1p-53; // at least 0, below 1
+    return (long) (part * (Math.max(share, leastSpread) + 1.0));
   }
 
   /**

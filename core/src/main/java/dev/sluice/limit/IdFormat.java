@@ -308,6 +308,16 @@ public interface IdFormat {
     }
 
     /**
+     * Returns whether a format is one of this registry, or a format of IPv6 ranges.
+     *
+     * @param format the format
+     * @return false for a format of another registry, and for a joined format
+     */
+    public boolean contains(IdFormat format) {
+      return format instanceof Ipv6RangeFormat || format.equals(byName.get(format.name()));
+    }
+
+    /**
      * Reads a format as it is written in limit files: a name, a name with a prefix length other
      * than 48 such as {@code ipv6RangeCIDR/56}, or several formats joined with ":".
      *

@@ -14,6 +14,7 @@ import io.grpc.ServerCall;
 import io.grpc.ServerCallHandler;
 import io.grpc.ServerInterceptor;
 import io.grpc.Status;
+import java.time.Duration;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
@@ -25,12 +26,12 @@ import org.jspecify.annotations.Nullable;
  * interceptor uses the same rules as the HTTP filters. For a rule, a call is a POST request to
  * {@code /package.Service/Method}, whose headers are the call's metadata.
  *
- * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. The denial contains the exact wait in a
- * {@code google.rpc.RetryInfo}, and the wait in milliseconds for the retries of gRPC's own
- * channels. If the store fails, the limiter's {@link dev.sluice.FailureRule} decides; a call that
- * the failure rule denies gets {@code UNAVAILABLE}. A call without a value that a rule needs gets
- * {@code INVALID_ARGUMENT}. If the application could not supply the quota of a call, the call gets
- * {@code INTERNAL}. A stream is one call, which is charged at its beginning.
+ * <p>A denial has the status {@code RESOURCE_EXHAUSTED}. The denial contains the wait with jitter
+ * ({@link Decision#retryAfterNanos}) in a {@code google.rpc.RetryInfo}, and in milliseconds for the
+ * retries of gRPC's own channels. If the store fails, the limiter's {@link dev.sluice.FailureRule}
+ * decides; a call that the failure rule denies gets {@code UNAVAILABLE}. A call without a value
+ * that a rule needs gets {@code INVALID_ARGUMENT}. If the application could not supply the quota of
+ * a call, the call gets {@code INTERNAL}. A stream is one call, which is charged at its beginning.
  *
  * <p>A {@link dev.sluice.web.RefusalHook} only changes the status, and only if no decision could be
  * made: the HTTP status 401 becomes {@code UNAUTHENTICATED}, 403 becomes {@code PERMISSION_DENIED}.
@@ -142,7 +143,7 @@ public final class RateLimitServerInterceptor implements ServerInterceptor {
       call.close(status, new Metadata());
       return;
     }
-    call.close(status, Statuses.waitFor(decision.retryIn(), status));
+    call.close(status, Statuses.waitFor(Duration.ofNanos(decision.retryAfterNanos()), status));
   }
 
   private static Status status(Decision denial) {

@@ -218,7 +218,7 @@ class PacedGrpcTest {
   @Test
   void call_afterADenial_waitsAsTheServerAsked() throws Exception {
     Limits limits =
-        Limits.builder(Catalogue.of(LimitName.builder(1001, "AllCalls").build()))
+        Limits.builder(Catalogue.of(LimitName.builder(1001, "AllCalls").jitter(0).build()))
             .limit("AllCalls", Quota.per(1, Duration.ofSeconds(30)))
             .build();
     try (RequestLimiter theirs =

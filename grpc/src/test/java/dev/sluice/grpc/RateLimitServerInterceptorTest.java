@@ -36,7 +36,9 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.MetadataUtils;
 import io.grpc.stub.StreamObserver;
 import java.time.Duration;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.atomic.AtomicReference;
@@ -56,8 +58,7 @@ class RateLimitServerInterceptorTest {
   private static final Metadata.Key<String> RATE_LIMIT =
       Metadata.Key.of("ratelimit", Metadata.ASCII_STRING_MARSHALLER);
 
-  private static final com.google.protobuf.Duration WAIT =
-      com.google.protobuf.Duration.newBuilder().setSeconds(1).setNanos(500_000_000).build();
+  private static final long WAIT_NANOS = 1_500_000_000;
 
   private final ManualTime time = new ManualTime();
   private final AtomicReference<Metadata> headers = new AtomicReference<>();
@@ -227,13 +228,34 @@ class RateLimitServerInterceptorTest {
             refused -> {
               assertThat(refused.getStatus().getCode()).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
               assertThat(refused.getStatus().getDescription()).contains("CallsPerKey");
-              assertThat(retryInfo(refused).getRetryDelay()).isEqualTo(WAIT);
-              assertThat(refused.getTrailers().get(Statuses.PUSHBACK)).isEqualTo("1500");
+              long nanos = waitNanos(refused);
+              assertThat(nanos).isBetween(WAIT_NANOS, WAIT_NANOS * 103 / 100);
+              assertThat(refused.getTrailers().get(Statuses.PUSHBACK))
+                  .isEqualTo(Long.toString((nanos + 999_999) / 1_000_000));
             });
     assertThat(say("four", key("bob"))).isEqualTo("four");
     time.advance(Duration.ofMillis(1_500));
     assertThat(say("five", key("ann"))).isEqualTo("five");
     assertThat(echo.heard()).isEqualTo(4);
+  }
+
+  @Test
+  void denials_ofTheSameMoment_haveDifferentWaits() throws Exception {
+    start(perKey("/test.Echo/*").build());
+    Set<Long> waits = new HashSet<>();
+    for (int i = 0; i < 22; i++) {
+      try {
+        assertThat(say("more", key("ann"))).isEqualTo("more");
+      } catch (StatusRuntimeException refused) {
+        waits.add(waitNanos(refused));
+      }
+    }
+    assertThat(waits).hasSizeGreaterThan(10);
+  }
+
+  private static long waitNanos(StatusRuntimeException refused) {
+    com.google.protobuf.Duration delay = retryInfo(refused).getRetryDelay();
+    return Duration.ofSeconds(delay.getSeconds(), delay.getNanos()).toNanos();
   }
 
   private static RetryInfo retryInfo(StatusRuntimeException refused) {

@@ -4,6 +4,7 @@ package dev.sluice.rules;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.rules.DescriptorRule.Wanted;
 import dev.sluice.rules.RuleBook.DescriptorEntry;
@@ -193,8 +194,10 @@ record DescriptorRule(
     }
 
     @Override
-    public @Nullable String known() {
-      return bits > 0 ? "::/" + bits : null;
+    public void requireFits(IdFormat format) {
+      if (bits > 0) {
+        var unused = format.canonical("::/" + bits, Strictness.LENIENT);
+      }
     }
 
     @Override

@@ -3,6 +3,7 @@ package dev.sluice.rules;
 
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IpAddress;
 import dev.sluice.rules.RuleBook.Explanation.Skipped;
 import dev.sluice.rules.RuleBook.RequestForm;
@@ -274,6 +275,11 @@ record RequestRule(
     @Override
     public @Nullable String value(RequestRule.Context context) {
       return varyBy.value(context.facts(), context.variables());
+    }
+
+    @Override
+    public void requireFits(IdFormat format) {
+      varyBy.requireFits(format);
     }
 
     @Override

@@ -37,10 +37,8 @@ final class Template<C> {
     /** Returns the placeholder's value; null if the template's limit is to be skipped. */
     @Nullable String value(C context);
 
-    /** Returns an example value to check the template with; null if none is known. */
-    default @Nullable String known() {
-      return null;
-    }
+    /** Throws an exception if an id of this placeholder alone cannot have the format. */
+    default void requireFits(IdFormat format) {}
 
     /** Returns a source whose value is adapted to the format of an id or of a part of an id. */
     default Source<C> in(IdFormat format) {
@@ -104,10 +102,7 @@ final class Template<C> {
       IdFormat part = format.parts().get(i);
       requireUnambiguous(text, parts.get(i));
       parts.get(i).replaceAll(piece -> piece.in(part));
-      String known = known(parts.get(i));
-      if (known != null) {
-        var unused = part.canonical(known, Strictness.LENIENT);
-      }
+      requireFits(parts.get(i), part);
     }
     return new Template<>(text, parts, false);
   }
@@ -181,15 +176,17 @@ final class Template<C> {
     }
   }
 
-  private static <C> @Nullable String known(List<Piece<C>> part) {
-    if (part.isEmpty()) {
-      return "";
-    }
-    Source<C> source = part.get(0).source();
+  private static <C> void requireFits(List<Piece<C>> part, IdFormat format) {
     if (part.size() > 1) {
-      return null;
+      return; // the values are unknown
     }
-    return source == null ? part.get(0).text() : source.known();
+    Source<C> source = part.isEmpty() ? null : part.get(0).source();
+    if (source != null) {
+      source.requireFits(format);
+    } else {
+      String text = part.isEmpty() ? "" : part.get(0).text();
+      var unused = format.canonical(text, Strictness.LENIENT);
+    }
   }
 
   /** Returns the text of each part of the id; null if one of the sources has no value. */

@@ -14,6 +14,7 @@ import jakarta.servlet.DispatcherType;
 import jakarta.servlet.Filter;
 import jakarta.servlet.FilterChain;
 import jakarta.servlet.ServletException;
+import jakarta.servlet.ServletOutputStream;
 import jakarta.servlet.ServletRequest;
 import jakarta.servlet.ServletResponse;
 import jakarta.servlet.http.HttpServletRequest;
@@ -25,6 +26,7 @@ import java.util.Collection;
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
+import java.util.Locale;
 import java.util.Map;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.LongConsumer;
@@ -169,11 +171,12 @@ public final class RateLimitFilter implements Filter {
 
   /**
    * Rejects a request in the same way as the filter, for code that limits requests itself. Discards
-   * what was written to the response before.
+   * what was written to the response before. If the response's writer was used, the body is sent in
+   * the writer's charset.
    *
    * @param response the response, which is not committed
    * @param refusal the response to send
-   * @throws IllegalStateException if the response is committed, or its writer was used
+   * @throws IllegalStateException if the response is committed
    * @throws IOException if the response cannot be written
    */
   public static void refuse(HttpServletResponse response, Refusal refusal) throws IOException {
@@ -182,8 +185,28 @@ public final class RateLimitFilter implements Filter {
     byte[] body = refusal.body().getBytes(StandardCharsets.UTF_8);
     response.setStatus(refusal.status());
     refusal.headers().forEach(response::setHeader);
+    ServletOutputStream stream;
+    try {
+      stream = response.getOutputStream();
+    } catch (IllegalStateException e) { // the application has taken the writer
+      String type = response.getContentType();
+      boolean isJson = type != null && type.contains("json");
+      response.getWriter().write(isJson ? ascii(refusal.body()) : refusal.body());
+      return;
+    }
     response.setContentLength(body.length);
-    response.getOutputStream().write(body);
+    stream.write(body);
+  }
+
+  /** Escapes the characters of a JSON text that the charset of a writer may lack. */
+  private static String ascii(String json) {
+    StringBuilder ascii = new StringBuilder(json.length());
+    json.chars()
+        .forEach(
+            c ->
+                ascii.append(
+                    c < 0x80 ? Character.toString(c) : String.format(Locale.ROOT, "\\u%04x", c)));
+    return ascii.toString();
   }
 
   private void allowed(

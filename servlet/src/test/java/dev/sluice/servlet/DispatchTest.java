@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import dev.sluice.Limiter;
 import dev.sluice.testkit.ManualTime;
 import dev.sluice.web.HeaderProfile;
+import dev.sluice.web.Refusal;
 import dev.sluice.web.Rule;
 import dev.sluice.web.VaryBy;
 import jakarta.servlet.ServletException;
@@ -85,6 +86,29 @@ class DispatchTest {
     assertThat(refused.headers().allValues("RateLimit"))
         .isEqualTo(List.of("\"PerAddress\";r=0;t=30"));
     assertThat(refused.headers().allValues("Retry-After")).isEqualTo(List.of("30"));
+  }
+
+  @Test
+  void refuse_ofAResponseWithAWriter_sendsTheBodyInAscii() throws Exception {
+    Refusal refusal =
+        Refusal.deniedByRule().withBody("application/problem+json", "{\"detail\":\"é 😀\"}");
+    HttpServlet writing =
+        new HttpServlet() {
+          @Override
+          protected void service(HttpServletRequest request, HttpServletResponse response)
+              throws IOException {
+            response.getWriter().write("discarded");
+            RateLimitFilter.refuse(response, refusal);
+          }
+        };
+    web.servlet("/writer", writing).start();
+
+    HttpResponse<String> refused = web.get("/writer");
+
+    assertThat(refused.statusCode()).isEqualTo(429);
+    assertThat(refused.headers().firstValue("Content-Type").orElseThrow())
+        .startsWith("application/problem+json");
+    assertThat(refused.body()).isEqualTo("{\"detail\":\"\\u00e9 \\ud83d\\ude00\"}");
   }
 
   private static final class Dispatching extends HttpServlet {

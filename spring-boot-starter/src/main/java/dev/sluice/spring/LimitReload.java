@@ -108,7 +108,7 @@ final class LimitReload implements AutoCloseable {
           problem ->
               LOG.log(
                   Level.ERROR,
-                  "the limits could not be reloaded, and the current limits stay in force: {0}",
+                  "could not reload all limit files; limits that were not reloaded stay in force: {0}",
                   problem));
       if (meters != null) {
         meters.failed(problems.size());

@@ -140,7 +140,7 @@ final class Mistakes {
     boolean ofSpring = address.equals(SluiceProperties.SPRING_DATASOURCE);
     String kind =
         ofSpring ? SluiceAutoConfiguration.kindOfModules() : SluiceAutoConfiguration.kind(address);
-    if (!SluiceAutoConfiguration.hasStore(kind)) {
+    if (!SluiceAutoConfiguration.isAddress(address) || !SluiceAutoConfiguration.hasStore(kind)) {
       String missing = SluiceAutoConfiguration.missing(address, "sluice-" + kind).getMessage();
       found.add(String.valueOf(missing));
       return;

@@ -214,7 +214,7 @@ final class RuleParser {
     }
     int bar = word.indexOf('|');
     if (!(bar < 0 ? word : word.substring(0, bar)).equals(PRINCIPAL)) {
-      return RequestWord.parse(word);
+      return RequestWord.parse(word, List.of(PRINCIPAL, CONSTANT + "TEXT"));
     }
     if (order <= SPRING_SECURITY_ORDER
         && ClassUtils.isPresent(

@@ -34,9 +34,10 @@ class SluiceActuatorAutoConfiguration {
     @ConditionalOnAvailableEndpoint(endpoint = SluiceEndpoint.class)
     SluiceEndpoint sluiceEndpoint(
         Limiter limiter, SluiceProperties properties, SuppliedQuotas quotas) {
+      int ipv6Prefix = properties.filter().clientAddress().ipv6Prefix();
       return properties.endpoint().reset()
-          ? new SluiceEndpoint.Resetting(limiter, quotas)
-          : new SluiceEndpoint(limiter, quotas);
+          ? new SluiceEndpoint.Resetting(limiter, quotas, ipv6Prefix)
+          : new SluiceEndpoint(limiter, quotas, ipv6Prefix);
     }
 
     @Bean

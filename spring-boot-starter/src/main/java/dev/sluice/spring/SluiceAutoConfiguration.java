@@ -121,15 +121,20 @@ class SluiceAutoConfiguration {
     String address = properties.store();
     String kind = kind(address, sources);
     return openers.stream()
-        .filter(opener -> opener.kind().equals(kind))
+        .filter(opener -> isAddress(address) && opener.kind().equals(kind))
         .findAny()
         .orElseThrow(() -> missing(address, "sluice-" + kind))
         .open(address, environment, observers);
   }
 
-  /** Returns the exception for an address whose module is not on the class path. */
+  /** Returns whether a text can be the address of a store, or names a store of Spring Boot. */
+  static boolean isAddress(String text) {
+    return text.indexOf(':') >= 0 || text.startsWith("spring.");
+  }
+
+  /** Returns the exception for a text that is no address, or whose module is not there. */
   static SluiceConfigurationException missing(String address, String module) {
-    boolean isAddress = address.indexOf(':') >= 0 || address.startsWith("spring.");
+    boolean isAddress = isAddress(address);
     return new SluiceConfigurationException(
         List.of(
             isAddress

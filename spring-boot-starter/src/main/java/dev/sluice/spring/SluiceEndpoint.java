@@ -7,7 +7,9 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.IpAddress;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import java.time.Duration;
@@ -37,10 +39,13 @@ class SluiceEndpoint {
 
   private final Limiter limiter;
   private final SuppliedQuotas quotas;
+  private final int ipv6Prefix;
 
-  SluiceEndpoint(Limiter limiter, SuppliedQuotas quotas) {
+  /** Makes an endpoint for limits whose filter groups IPv6 addresses by their first bits. */
+  SluiceEndpoint(Limiter limiter, SuppliedQuotas quotas, int ipv6Prefix) {
     this.limiter = limiter;
     this.quotas = quotas;
+    this.ipv6Prefix = ipv6Prefix;
   }
 
   Limiter limiter() {
@@ -110,10 +115,29 @@ class SluiceEndpoint {
         shown.put("remaining", decision.remaining());
         shown.put("resetIn", decision.resetIn().toString());
       }
+      String note = note(bucket);
+      if (note != null) {
+        shown.put("note", note);
+      }
       return new WebEndpointResponse<>(shown);
     } catch (InvalidRequestException e) {
       return bad(e);
     }
+  }
+
+  /**
+   * Returns a note for an IPv6 address that is not the lowest of its group, since the filter counts
+   * the address in another bucket; null for any other id.
+   */
+  @Nullable String note(Transaction bucket) {
+    if (!bucket.name().id().equals(IdFormat.ipAddress())) {
+      return null;
+    }
+    IpAddress address = IpAddress.parse(bucket.id());
+    return address == null || address.isIpv4() || address.prefix(ipv6Prefix).equals(address)
+        ? null
+        : "this is not the bucket of \"id: ip\", which counts %s as %s"
+            .formatted(address, address.prefix(ipv6Prefix));
   }
 
   /**
@@ -233,8 +257,8 @@ class SluiceEndpoint {
   @Endpoint(id = "sluice")
   static final class Resetting extends SluiceEndpoint {
 
-    Resetting(Limiter limiter, SuppliedQuotas quotas) {
-      super(limiter, quotas);
+    Resetting(Limiter limiter, SuppliedQuotas quotas, int ipv6Prefix) {
+      super(limiter, quotas, ipv6Prefix);
     }
 
     @DeleteOperation
@@ -245,8 +269,12 @@ class SluiceEndpoint {
         return notFound(unknown);
       }
       try {
-        limiter().reset(resetOf(path));
-        return new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT);
+        Transaction reset = resetOf(path);
+        limiter().reset(reset);
+        String note = note(reset);
+        return note == null
+            ? new WebEndpointResponse<>(WebEndpointResponse.STATUS_NO_CONTENT)
+            : new WebEndpointResponse<>(Map.of("note", note));
       } catch (InvalidRequestException e) {
         return bad(e);
       }

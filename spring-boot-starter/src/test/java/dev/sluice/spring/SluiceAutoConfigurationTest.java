@@ -21,6 +21,7 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.servlet.RateLimitFilter;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
+import dev.sluice.testkit.LoggedLines;
 import dev.sluice.webflux.RateLimitWebFilter;
 import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
@@ -164,6 +165,36 @@ class SluiceAutoConfigurationTest {
                   .until(
                       () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
             });
+  }
+
+  @Test
+  void overridesThatAreGone_doNotDenyThatTheLimitsWereLoaded() throws IOException {
+    Path file = folder.resolve("limits.yml");
+    Path overrides = folder.resolve("overrides.yml");
+    Files.writeString(file, "LoginsPerIPAddress: {burst: 3, count: 3, period: 1m}\n");
+    Files.writeString(overrides, "[]\n");
+    Logger.getLogger(LimitReload.class.getName()).setLevel(Level.ALL);
+    try (LoggedLines log = new LoggedLines(LimitReload.class)) {
+      application
+          .withPropertyValues(
+              "sluice.files.limits=" + file,
+              "sluice.files.overrides=" + overrides,
+              "sluice.files.reload=10ms")
+          .run(
+              context -> {
+                Files.delete(overrides);
+                Files.writeString(file, "LoginsPerIPAddress: {burst: 9, count: 9, period: 1m}\n");
+                await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(() -> log.lines().stream().anyMatch(line -> line.contains("other")));
+              });
+      assertThat(log.lines())
+          .contains(
+              "SEVERE could not reload all limit files; limits that were not reloaded stay in force: "
+                  + overrides
+                  + ":1:1: there is no such file; the other files are loaded, with the previous"
+                  + " overrides");
+    }
   }
 
   /** Nobody injects what follows the files. */
@@ -651,8 +682,10 @@ class SluiceAutoConfigurationTest {
   @CsvSource(
       delimiter = '|',
       value = {
-        "sluice.store=redis//x                  | sluice.store: | Write memory, spring.data.redis",
         "sluice.on-failure.default=local/4      | found \"local/4\", expected fail, allow, deny, local:N for N processes that share the limits, such as local:4, | Write fail",
+        "sluice.store=rdis://x                  | sluice.store: | Write memory, spring.data.redis",
+        "sluice.store=memroy | sluice.store: found \"memroy\", expected memory, | Correct sluice.store",
+        "sluice.store=redis  | sluice.store: found \"redis\", expected memory, | Correct sluice.store",
         "sluice.on-failure.default=maybe        | sluice.on-failure.default: found \"maybe\" | Write fail",
         "sluice.on-failure.default=local:auto   | local:auto counts the processes in a shared store that decides by its own clock | Write the number",
         "sluice.on-failure.local-at-least=0     | sluice.on-failure.local-at-least: found 0, expected at least 1 | Write the smallest",
@@ -762,6 +795,21 @@ class SluiceAutoConfigurationTest {
         .containsOnlyOnce("cost 3");
   }
 
+  @ParameterizedTest
+  @CsvSource(
+      delimiter = '|',
+      value = {
+        "user      | sluice.filter.rules[0].id: found \"user\", expected ip, ",
+        "Principal | method, host, principal or constant:TEXT; did you mean \"principal\"?",
+        "const:x   | method, host, principal or constant:TEXT",
+      })
+  void unknownIdOfARule_isAnalysed_withAllWordsThatThereAre(String id, String expected) {
+    List<String> properties = new ArrayList<>(List.of(LOGINS));
+    properties.addAll(List.of(RULE).subList(0, 3));
+    properties.add("sluice.filter.rules[0].id=" + id);
+    assertThat(report(properties.toArray(String[]::new))).contains(expected);
+  }
+
   @Test
   void mistakesOfAllRules_andOfAllTheirFields_areInOneReport_eachWithItsProperty() {
     List<String> properties = new ArrayList<>(List.of(LOGINS));
@@ -852,11 +900,11 @@ class SluiceAutoConfigurationTest {
     assertThat(
             report(
                 "sluice.limits.LoginsPerIPAddress.brst=1",
-                "sluice.store=redis//x",
+                "sluice.store=rdis://x",
                 "sluice.files.reload=-1s",
                 "sluice.on-failure.default=alow"))
         .contains("did you mean \"burst\"?")
-        .contains("sluice.store: store redis//x: found scheme")
+        .contains("sluice.store: store rdis://x: found scheme")
         .contains("sluice.files.reload: found PT-1S, expected 0 to 292 years")
         .contains("sluice.on-failure.default: found \"alow\"");
   }

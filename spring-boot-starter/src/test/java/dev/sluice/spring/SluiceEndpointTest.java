@@ -9,6 +9,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
@@ -34,7 +35,8 @@ class SluiceEndpointTest {
       Limiter.builder(new CurrentLimits(limits()), BucketStore.inMemory(() -> 0))
           .observer(quotas)
           .build();
-  private final SluiceEndpoint.Resetting endpoint = new SluiceEndpoint.Resetting(limiter, quotas);
+  private final SluiceEndpoint.Resetting endpoint =
+      new SluiceEndpoint.Resetting(limiter, quotas, 64);
 
   private static Limits limits() {
     return Limits.builder(
@@ -108,6 +110,25 @@ class SluiceEndpointTest {
                 + " Several; did you mean \"CallsPerCustomer\"?");
     assertThat(unknown("PerKey"))
         .isEqualTo("found no id after PerKey, expected one of the form string");
+  }
+
+  @Test
+  void ipv6Address_thatTheFilterCountsInAnotherBucket_isAnsweredWithThatBucket() {
+    LimitName perAddress = LimitName.builder("PerAddress").id(IdFormat.ipAddress()).build();
+    Limits limits = Limits.builder(Catalogue.of(perAddress)).limit("PerAddress", PLAN).build();
+    Limiter ofAddresses = Limiter.of(limits, BucketStore.inMemory(() -> 0));
+    SluiceEndpoint.Resetting shown = new SluiceEndpoint.Resetting(ofAddresses, quotas, 64);
+    String[] path = {"PerAddress", "2001:db8:5:6::9"};
+    String note =
+        "this is not the bucket of \"id: ip\", which counts 2001:db8:5:6::9 as 2001:db8:5:6::";
+
+    assertThat(shown.bucket(path).getBody()).containsEntry("note", note);
+    assertThat(shown.reset(path).getStatus()).isEqualTo(200);
+    assertThat(shown.reset(path).getBody()).containsEntry("note", note);
+    for (String id : List.of("2001:db8:5:6::", "192.0.2.9")) {
+      assertThat(shown.bucket(new String[] {"PerAddress", id}).getBody()).doesNotContainKey("note");
+      assertThat(shown.reset(new String[] {"PerAddress", id}).getStatus()).isEqualTo(204);
+    }
   }
 
   @Test
@@ -203,7 +224,7 @@ class SluiceEndpointTest {
     for (FailureRule rule : List.of(FailureRule.allow(), FailureRule.deny())) {
       Limiter limiter = Limiter.builder(new CurrentLimits(limits()), away).onFailure(rule).build();
 
-      assertThat(new SluiceEndpoint(limiter, quotas).bucket(new String[] {"PerKey", "acme"}))
+      assertThat(new SluiceEndpoint(limiter, quotas, 64).bucket(new String[] {"PerKey", "acme"}))
           .extracting(WebEndpointResponse::getBody, InstanceOfAssertFactories.MAP)
           .containsKey("decidedBy")
           .doesNotContainKeys("remaining", "resetIn");

@@ -8,6 +8,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -15,12 +16,18 @@ import org.jspecify.annotations.Nullable;
  * pattern, {@code *} stands for any single segment, and a final {@code **} for any number of
  * further segments.
  *
+ * <p>A pattern has no percent escapes, since the paths of requests are decoded: {@code /a b} is for
+ * {@code /a%20b}. Only an escaped slash is written {@code %2F}.
+ *
  * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule
  * on {@code /login}. Immutable and thread-safe.
  */
 public final class PathPattern {
 
   private static final String NAME = "[A-Za-z][A-Za-z0-9_]*";
+
+  /** A decoded path has no escape except {@code %2F}, a slash within a name. */
+  private static final Pattern ESCAPE = Pattern.compile("%(?!2F)[0-9A-Fa-f]{2}");
 
   private final String text;
   private final List<String> segments;
@@ -63,6 +70,8 @@ public final class PathPattern {
         }
       } else if (!segment.equals("*") && segment.matches(".*[*{}?].*")) {
         throw wrong(text, "\"*\" and {variables} as whole segments, and \"**\" as the last one");
+      } else if (ESCAPE.matcher(segment).find()) {
+        throw wrong(text, "decoded characters, such as \"a b\" for \"a%20b\"");
       }
     }
     return pattern;

@@ -3,6 +3,7 @@ package dev.sluice.web;
 
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
 import java.util.regex.Matcher;
@@ -17,8 +18,17 @@ import org.jspecify.annotations.Nullable;
  */
 public final class RequestWord {
 
-  private static final List<String> WORDS =
-      List.of("ip", "ip/48", "header:", "cookie:", "query:", "path:", "path", "method", "host");
+  private static final List<String> FORMS =
+      List.of(
+          "ip",
+          "ip/BITS",
+          "header:NAME",
+          "cookie:NAME",
+          "query:NAME",
+          "path:VARIABLE",
+          "path",
+          "method",
+          "host");
   private static final Pattern RANGE = Pattern.compile("ip/([1-9][0-9]{0,2})");
   private static final Pattern NAMED =
       Pattern.compile("(header|cookie|query|path):([!#$%&'*+.^_`~0-9A-Za-z-]+)");
@@ -37,29 +47,41 @@ public final class RequestWord {
    * @throws IllegalArgumentException if the word names no source
    */
   public static VaryBy parse(String word) {
+    return parse(word, List.of());
+  }
+
+  /**
+   * Reads a word.
+   *
+   * @param word the word, in one of the forms that the class comment lists
+   * @param others the forms of the words that the caller reads itself, for the message
+   * @return the source of the id
+   * @throws IllegalArgumentException if the word names no source
+   */
+  public static VaryBy parse(String word, List<String> others) {
     int bar = word.indexOf('|');
     if (bar < 0) {
-      return source(word);
+      return source(word, others);
     }
     if (bar == word.length() - 1) {
       throw new IllegalArgumentException(
           "nothing follows \"|\" in %s, expected the id for a missing value"
               .formatted(SafeText.quote(word)));
     }
-    return source(word.substring(0, bar)).orId(word.substring(bar + 1));
+    return source(word.substring(0, bar), others).orId(word.substring(bar + 1));
   }
 
-  private static VaryBy source(String word) {
+  private static VaryBy source(String word, List<String> others) {
     return switch (word) {
       case "ip" -> VaryBy.clientAddress();
       case "path" -> VaryBy.path();
       case "method" -> VaryBy.method();
       case "host" -> VaryBy.function("the host", RequestWord::host);
-      default -> named(word);
+      default -> named(word, others);
     };
   }
 
-  private static VaryBy named(String word) {
+  private static VaryBy named(String word, List<String> others) {
     Matcher range = RANGE.matcher(word);
     if (range.matches() && Integer.parseInt(range.group(1)) <= 128) {
       return VaryBy.clientIpv6Range(Integer.parseInt(range.group(1)));
@@ -75,11 +97,17 @@ public final class RequestWord {
       };
     }
     int colon = word.indexOf(':');
+    String start = colon <= 0 ? word : word.substring(0, colon + 1);
+    List<String> forms = new ArrayList<>(FORMS);
+    forms.addAll(others);
+    List<String> words = forms.stream().map(form -> form.replaceFirst(":.*", ":")).toList();
     throw new IllegalArgumentException(
-        "found %s, expected ip, ip/BITS, header:NAME, cookie:NAME, query:NAME, path:VARIABLE, path,"
-                .formatted(SafeText.quote(word))
-            + " method or host"
-            + Suggestion.didYouMean(colon <= 0 ? word : word.substring(0, colon + 1), WORDS));
+        "found %s, expected %s or %s%s"
+            .formatted(
+                SafeText.quote(word),
+                String.join(", ", forms.subList(0, forms.size() - 1)),
+                forms.get(forms.size() - 1),
+                words.contains(start) ? "" : Suggestion.didYouMean(start, words)));
   }
 
   /**

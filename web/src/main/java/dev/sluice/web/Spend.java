@@ -68,9 +68,7 @@ record Spend(
               .formatted(id.size(), name, id, formats.size(), name.id().name()));
     }
     for (int i = 0; i < id.size(); i++) {
-      for (String known : id.get(i).known()) {
-        var unused = formats.get(i).canonical(known, Strictness.LENIENT);
-      }
+      id.get(i).requireFits(formats.get(i));
     }
     return name;
   }

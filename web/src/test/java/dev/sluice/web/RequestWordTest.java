@@ -33,6 +33,14 @@ class RequestWordTest {
   }
 
   @Test
+  void parse_wordWithoutAName_isNotSuggestedAgain() {
+    assertThatThrownBy(() -> RequestWord.parse("header:"))
+        .hasMessage(
+            "found \"header:\", expected ip, ip/BITS, header:NAME, cookie:NAME, query:NAME,"
+                + " path:VARIABLE, path, method or host");
+  }
+
+  @Test
   void parse_knownWords_areTaken() {
     for (String word :
         List.of(

@@ -12,6 +12,7 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.store.BucketStore;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.HashSet;
 import java.util.Map;
 import java.util.Random;
@@ -139,7 +140,9 @@ class RetryAfterTest {
     Decision denied = bucket.spend(1);
 
     assertThat(denied.retryAfterSeconds()).isEqualTo(denied.retryAfterSeconds());
-    assertThat(denied.message()).contains("retry after").endsWith(" UTC");
+    Instant at = denied.decidedAt().plusSeconds(denied.retryAfterSeconds());
+    assertThat(denied.message())
+        .endsWith("retry after " + at.toString().replace("T", " ").replace("Z", " UTC"));
   }
 
   @ParameterizedTest

@@ -9,6 +9,7 @@ import dev.sluice.Transaction;
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -54,11 +55,97 @@ class RuleTest {
   }
 
   @ParameterizedTest
-  @CsvSource({"login", "''", "/a*", "/**/a", "/{a}/{a}", "/{}", "/{1a}", "/x{a}", "/a?", "/{a"})
+  @CsvSource({
+    "login",
+    "''",
+    "/a*",
+    "/**/a",
+    "/{a}/{a}",
+    "/{}",
+    "/{1a}",
+    "/x{a}",
+    "/a?",
+    "/{a",
+    "/a%20b",
+    "/%C3%A9/x",
+    "/a%2fb",
+    "/%25"
+  })
   void pattern_ofAnotherForm_isRefused(String pattern) {
     assertThatThrownBy(() -> Rule.on(pattern))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageStartingWith("path: found \"%s\", expected ".formatted(pattern));
+  }
+
+  @Test
+  void pattern_ofAnEscapedSlashOrANumberSign_matchesTheDecodedPath() {
+    for (String path : List.of("/a%2Fb", "/a%23b")) {
+      Rule rule = Rule.on(path.replace("%23", "#")).limit("PerKey", VaryBy.constant("all")).build();
+      WebRequest request = WebRequest.builder("GET", path).build();
+      Limits limits = Limiters.limits();
+      Match match = Rules.of(List.of(rule), ClientAddress.direct()).match(request, limits);
+      assertThat(match.transactions()).as(path).hasSize(1);
+    }
+  }
+
+  private static List<String> faults(LimitName limit, VaryBy id) {
+    Limits limits =
+        Limits.builder(Catalogue.of(limit))
+            .limit(limit.name(), Quota.per(1, Duration.ofSeconds(1)))
+            .build();
+    Rule rule = Rule.on("/a").limit(limit.name(), id).build();
+    return Rules.of(List.of(rule), ClientAddress.direct()).faults(limits);
+  }
+
+  @Test
+  void faults_ofAnIdThatNeverHasTheFormat_nameIt() {
+    for (IdFormat format :
+        List.of(IdFormat.ipv6Range(48), IdFormat.integer(), IdFormat.regId(), IdFormat.uuid())) {
+      LimitName limit = LimitName.builder("A").id(format).build();
+      assertThat(faults(limit, VaryBy.clientAddress()))
+          .as(format.name())
+          .singleElement()
+          .asString()
+          .contains("192.0.2.1");
+      assertThat(faults(limit, VaryBy.path())).as(format.name()).hasSize(1);
+      assertThat(faults(limit, VaryBy.method())).as(format.name()).hasSize(1);
+    }
+    LimitName perAddress = LimitName.builder("A").id(IdFormat.ipAddress()).build();
+    assertThat(faults(perAddress, VaryBy.method())).hasSize(1);
+    assertThat(faults(perAddress, VaryBy.constant("all"))).hasSize(1);
+    assertThat(faults(perAddress, VaryBy.principal().orId("nobody"))).hasSize(1);
+    LimitName perRange = LimitName.builder("A").id(IdFormat.ipv6Range(48)).build();
+    assertThat(faults(perRange, VaryBy.clientIpv6Range(56))).hasSize(1);
+    assertThat(faults(perRange, VaryBy.clientIpv6Range(48).orId("::/32"))).hasSize(1);
+  }
+
+  @Test
+  void faults_ofAFormatThatAcceptsSomeIds_areNone() {
+    assertThat(
+            faults(LimitName.builder("A").id(IdFormat.ipAddress()).build(), VaryBy.clientAddress()))
+        .isEmpty();
+    for (IdFormat format : List.of(IdFormat.string(), IdFormat.bytes(), new OnlyIpv6())) {
+      LimitName limit = LimitName.builder("A").id(format).build();
+      for (VaryBy id : List.of(VaryBy.clientAddress(), VaryBy.path(), VaryBy.method())) {
+        assertThat(faults(limit, id)).as(format.name()).isEmpty();
+      }
+    }
+  }
+
+  /** A format of the application. */
+  private static final class OnlyIpv6 implements IdFormat {
+    @Override
+    public String name() {
+      return "onlyIpv6";
+    }
+
+    @Override
+    public String canonical(String text, Strictness strictness) {
+      if (text.indexOf(':') < 0) {
+        throw new InvalidIdException("found an id without a colon");
+      }
+      return text;
+    }
   }
 
   @Test

@@ -103,10 +103,7 @@ class VaryByTest {
   }
 
   @Test
-  void known_areTheIdsThatNeedNoRequest() {
-    assertThat(VaryBy.header("X-Key").known()).isEmpty();
-    assertThat(VaryBy.constant("all").known()).containsExactly("all");
-    assertThat(VaryBy.clientIpv6Range(48).orId("::/32").known()).containsExactly("::/32", "::/48");
+  void pathVariable_isTheNameThatTheSourceNeeds() {
     assertThat(VaryBy.pathVariable("user").orSkip().pathVariable()).isEqualTo("user");
     assertThat(VaryBy.pathVariable("user").orId("x").pathVariable()).isEqualTo("user");
     assertThat(VaryBy.path().pathVariable()).isNull();
