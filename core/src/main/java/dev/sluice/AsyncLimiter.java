@@ -195,8 +195,7 @@ public final class AsyncLimiter {
    * Non-blocking form of {@link Limiter#refund(List)}.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the decision on all, allowed if any bucket took tokens back; it includes the decision
-   *     of each transaction
+   * @return the strictest decision, which includes the decision of each transaction
    */
   @CanIgnoreReturnValue
   public CompletionStage<Decision> refund(List<Transaction> transactions) {

@@ -327,8 +327,7 @@ public final class Limiter {
    * is allowed.
    *
    * @param transactions the transactions, each on a different bucket
-   * @return the decision on all, allowed if any bucket took tokens back; it includes the decision
-   *     of each transaction
+   * @return the strictest decision, which includes the decision of each transaction
    */
   @CanIgnoreReturnValue
   public Decision refund(List<Transaction> transactions) {

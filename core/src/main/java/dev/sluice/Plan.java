@@ -493,10 +493,7 @@ record Plan(
         counting.add(decisions.get(i));
       }
     }
-    // A client that is told of no effect would repeat the refund, and give tokens back twice.
-    List<Decision> refunded =
-        act == Act.REFUND ? counting.stream().filter(Decision::allowed).toList() : List.of();
-    return Decision.ofBatch(refunded.isEmpty() ? counting : refunded, decisions);
+    return Decision.ofBatch(counting, decisions);
   }
 
   List<LimitName> denying(List<Decision> decisions) {

@@ -227,7 +227,7 @@ final class Side {
    */
   private void require(Requirement needed) {
     if (!needed.isMetBy(limits)) {
-      throw new IllegalArgumentException(needed.message());
+      throw new IllegalArgumentException(needed.message(limits));
     }
   }
 

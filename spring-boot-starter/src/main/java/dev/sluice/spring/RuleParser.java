@@ -144,7 +144,7 @@ final class RuleParser {
         && name != null
         && missingDefault == MissingDefault.REFUSE
         && !needed.isMetBy(known)) {
-      problem("limit", needed.message());
+      problem("limit", needed.message(known));
     }
     return name;
   }
