@@ -395,8 +395,9 @@ public final class Decision {
   /**
    * Returns the message for a denied client: the limit, its rate, and the time for a retry.
    *
-   * <p>The time for a retry is {@link #decidedAt}, rounded up to a whole second, plus {@link
-   * #retryAfterSeconds}, so it is never too early, and differs between decisions.
+   * <p>The time for a retry is rounded up to a whole second, so it is never too early. The same
+   * share of the wait is added as to {@link #retryAfterSeconds}, but nothing if the largest share
+   * ({@link LimitName#jitter}) is less than a second. The share differs between decisions.
    *
    * @return the message; empty if the request was allowed, and for a refund
    */
@@ -452,9 +453,9 @@ public final class Decision {
 
   /** Returns the time for a retry, in whole seconds, never before the end of the wait. */
   Instant retryAt() {
-    Instant decidedAt = decidedAt();
-    long roundedUp = decidedAt.getEpochSecond() + (decidedAt.getNano() > 0 ? 1 : 0);
-    return Instant.ofEpochSecond(roundedUp + retryAfterSeconds());
+    Instant earliest = decidedAt().plusNanos(answer.retryInNanos());
+    long roundedUp = earliest.getEpochSecond() + (earliest.getNano() > 0 ? 1 : 0);
+    return Instant.ofEpochSecond(roundedUp + jitter(NANOS_PER_SECOND, 0));
   }
 
   /**

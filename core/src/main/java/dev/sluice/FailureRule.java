@@ -24,7 +24,7 @@ public final class FailureRule {
     LOCAL_AUTO
   }
 
-  private static final Pattern LOCAL = Pattern.compile("local:(auto,)?([1-9][0-9]{0,5})");
+  private static final Pattern LOCAL = Pattern.compile("local:(auto,)?([1-9][0-9]{0,8})");
 
   private static final FailureRule FAIL = new FailureRule(Kind.FAIL, 1);
   private static final FailureRule ALLOW = new FailureRule(Kind.ALLOW, 1);

@@ -61,9 +61,10 @@ final class LocaleTest {
   @Test
   void argumentThatJavaCouldNotDecode_isRefused_exceptInUtf8() {
     String[] command = {"key", "ApiCallsPerKey", "M\uFFFD\uFFFDller"};
-    assertThat(Cli.run(command).code()).isEqualTo(Exit.DONE);
-    String before = System.setProperty("sun.jnu.encoding", "ANSI_X3.4-1968");
+    String before = System.setProperty("sun.jnu.encoding", "UTF-8");
     try {
+      assertThat(Cli.run(command).code()).isEqualTo(Exit.DONE);
+      System.setProperty("sun.jnu.encoding", "ANSI_X3.4-1968");
       assertThat(Cli.run(command))
           .isEqualTo(
               new Cli(

@@ -11,6 +11,7 @@ import io.lettuce.core.RedisCommandExecutionException;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import java.util.concurrent.TimeoutException;
+import java.util.regex.Pattern;
 import javax.net.ssl.SSLException;
 import org.jspecify.annotations.Nullable;
 
@@ -23,6 +24,10 @@ import org.jspecify.annotations.Nullable;
 record ServerFault(Throwable cause, String code) implements Fault {
 
   /** Lettuce's message if the server closes a new connection before Lettuce examines it. */
+  /** TLS 1.2 servers send handshake_failure if the client has no certificate. */
+  private static final Pattern ALERT_ABOUT_A_CERTIFICATE =
+      Pattern.compile("certificate|unknown_ca|decrypt_error|access_denied|handshake_failure");
+
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {
@@ -141,11 +146,13 @@ record ServerFault(Throwable cause, String code) implements Fault {
     if (among(cause, SSLException.class) == null) {
       return said;
     }
-    return "the TLS handshake failed (%s), expected %s"
-        .formatted(
-            said,
-            said.contains("Received fatal alert") // the server refused this client
-                ? "a client certificate that the server trusts (options cert and key)"
-                : "a certificate of a trusted authority (option ca) for this host (option verify)");
+    if (!said.contains("Received fatal alert")) { // this process refused the server
+      return "the TLS handshake failed (%s), expected a certificate of a trusted authority (option ca) for this host (option verify)"
+          .formatted(said);
+    }
+    String refused = "the server refused the TLS handshake (%s)".formatted(said);
+    return ALERT_ABOUT_A_CERTIFICATE.matcher(said).find()
+        ? refused + ", expected a client certificate that the server trusts (options cert and key)"
+        : refused;
   }
 }

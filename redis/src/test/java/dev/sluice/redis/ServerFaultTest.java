@@ -88,8 +88,10 @@ final class ServerFaultTest {
     assertThat(
             ServerFault.of(new SSLException("Received fatal alert: certificate_required")).words())
         .isEqualTo(
-            "the TLS handshake failed (Received fatal alert: certificate_required), expected a client"
-                + " certificate that the server trusts (options cert and key)");
+            "the server refused the TLS handshake (Received fatal alert: certificate_required), expected"
+                + " a client certificate that the server trusts (options cert and key)");
+    assertThat(ServerFault.of(new SSLException("Received fatal alert: protocol_version")).words())
+        .isEqualTo("the server refused the TLS handshake (Received fatal alert: protocol_version)");
     assertThat(ServerFault.of(new IOException("RedisHandshakeHandler not registered")).words())
         .isEqualTo("the server closed the connection directly after the greeting");
   }

@@ -191,6 +191,7 @@ public final class RateLimitFilter implements Filter {
     } catch (IllegalStateException e) { // the application has taken the writer
       String type = response.getContentType();
       boolean isJson = type != null && type.contains("json");
+      response.setContentLengthLong(-1); // removes that of the application's body
       response.getWriter().write(isJson ? ascii(refusal.body()) : refusal.body());
       return;
     }

@@ -97,6 +97,7 @@ class DispatchTest {
           @Override
           protected void service(HttpServletRequest request, HttpServletResponse response)
               throws IOException {
+            response.setContentLength("discarded".length() + 1);
             response.getWriter().write("discarded");
             RateLimitFilter.refuse(response, refusal);
           }

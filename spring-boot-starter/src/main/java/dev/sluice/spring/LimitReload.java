@@ -108,8 +108,11 @@ final class LimitReload implements AutoCloseable {
           problem ->
               LOG.log(
                   Level.ERROR,
-                  "could not reload all limit files; limits that were not reloaded stay in force: {0}",
-                  problem));
+                  "a reload found a mistake: {0}{1}",
+                  problem,
+                  problem.toString().endsWith("previous overrides")
+                      ? ""
+                      : "; the current limits stay in force"));
       if (meters != null) {
         meters.failed(problems.size());
         if (overrides != null) {

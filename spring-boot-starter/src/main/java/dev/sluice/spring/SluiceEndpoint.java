@@ -134,7 +134,11 @@ class SluiceEndpoint {
       return null;
     }
     IpAddress address = IpAddress.parse(bucket.id());
-    return address == null || address.isIpv4() || address.prefix(ipv6Prefix).equals(address)
+    return address == null
+            || address.isIpv4()
+            || ipv6Prefix > 128
+            || ipv6Prefix < 1
+            || address.prefix(ipv6Prefix).equals(address)
         ? null
         : "this is not the bucket of \"id: ip\", which counts %s as %s"
             .formatted(address, address.prefix(ipv6Prefix));

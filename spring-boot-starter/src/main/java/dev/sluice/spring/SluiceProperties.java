@@ -94,7 +94,7 @@ record SluiceProperties(
 
     boolean count() {
       return Stream.concat(Stream.of(others), limits.values().stream())
-          .anyMatch(rule -> rule.startsWith("local:auto"));
+          .anyMatch(rule -> rule.matches("local:auto(,.*)?"));
     }
 
     /**

@@ -187,10 +187,15 @@ class SluiceAutoConfigurationTest {
                 await()
                     .atMost(Duration.ofMinutes(1))
                     .until(() -> log.lines().stream().anyMatch(line -> line.contains("other")));
+                Limiter limiter = context.getBean(Limiter.class);
+                await()
+                    .atMost(Duration.ofMinutes(1))
+                    .until(
+                        () -> limiter.check("LoginsPerIPAddress", "192.0.2.1", 0).remaining() == 9);
               });
       assertThat(log.lines())
           .contains(
-              "SEVERE could not reload all limit files; limits that were not reloaded stay in force: "
+              "SEVERE a reload found a mistake: "
                   + overrides
                   + ":1:1: there is no such file; the other files are loaded, with the previous"
                   + " overrides");

@@ -26,8 +26,8 @@ public final class PathPattern {
 
   private static final String NAME = "[A-Za-z][A-Za-z0-9_]*";
 
-  /** A decoded path has no escape except {@code %2F}, a slash within a name. */
-  private static final Pattern ESCAPE = Pattern.compile("%(?!2F)[0-9A-Fa-f]{2}");
+  /** A decoded path has no escape except {@code %2F}, a slash within a name; %25 writes "%". */
+  private static final Pattern ESCAPE = Pattern.compile("%(?!2F|25)[0-9A-Fa-f]{2}");
 
   private final String text;
   private final List<String> segments;
@@ -55,13 +55,10 @@ public final class PathPattern {
     }
     List<String> segments = segments(text);
     boolean open = !segments.isEmpty() && segments.get(segments.size() - 1).equals("**");
-    PathPattern pattern =
-        new PathPattern(
-            text,
-            open ? List.copyOf(segments.subList(0, segments.size() - 1)) : segments,
-            open,
-            false);
-    for (String segment : pattern.segments) {
+    List<String> written = open ? segments.subList(0, segments.size() - 1) : segments;
+    List<String> decoded = written.stream().map(one -> one.replace("%25", "%")).toList();
+    PathPattern pattern = new PathPattern(text, decoded, open, false);
+    for (String segment : written) {
       if (isVariable(segment)) {
         String name = segment.substring(1, segment.length() - 1);
         if (!name.matches(NAME) || !pattern.variables.add(name)) {
@@ -71,7 +68,9 @@ public final class PathPattern {
       } else if (!segment.equals("*") && segment.matches(".*[*{}?].*")) {
         throw wrong(text, "\"*\" and {variables} as whole segments, and \"**\" as the last one");
       } else if (ESCAPE.matcher(segment).find()) {
-        throw wrong(text, "decoded characters, such as \"a b\" for \"a%20b\"");
+        throw wrong(
+            text,
+            "decoded characters, such as \"a b\" for \"a%20b\"; a slash within a name is %2F, a percent sign %25");
       }
     }
     return pattern;

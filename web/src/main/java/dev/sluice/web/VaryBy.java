@@ -32,7 +32,7 @@ public final class VaryBy {
   private final @Nullable String pathVariable;
   private final boolean skips;
   private final @Nullable String standIn;
-  private final @Nullable String sample;
+  private final @Nullable Sample sample;
 
   private VaryBy(
       String what,
@@ -40,7 +40,7 @@ public final class VaryBy {
       @Nullable String pathVariable,
       boolean skips,
       @Nullable String standIn,
-      @Nullable String sample) {
+      @Nullable Sample sample) {
     this.what = what;
     this.source = source;
     this.pathVariable = pathVariable;
@@ -53,9 +53,16 @@ public final class VaryBy {
     return new VaryBy(what, source, null, false, null, null);
   }
 
-  /** Returns a copy of this source with a sample id, for checks of built-in formats. */
+  /** Returns a copy of this source with a sample id, for checks of the id's format. */
   private VaryBy like(String id) {
-    return new VaryBy(what, source, pathVariable, skips, standIn, id);
+    return new VaryBy(what, source, pathVariable, skips, standIn, new Sample(id, true));
+  }
+
+  /**
+   * As {@link #like}, where a format that is not built in may refuse the sample but not all ids.
+   */
+  private VaryBy oftenLike(String id) {
+    return new VaryBy(what, source, pathVariable, skips, standIn, new Sample(id, false));
   }
 
   /**
@@ -65,7 +72,7 @@ public final class VaryBy {
    */
   public static VaryBy clientAddress() {
     return of("the client's address", (facts, variables) -> one(text(facts.groupedAddress())))
-        .like("192.0.2.1");
+        .oftenLike("192.0.2.1");
   }
 
   /**
@@ -168,7 +175,7 @@ public final class VaryBy {
    * @return a source that uses the path, without empty segments, as the id
    */
   public static VaryBy path() {
-    return of("the path", (facts, variables) -> List.of(facts.pathText())).like("/");
+    return of("the path", (facts, variables) -> List.of(facts.pathText())).oftenLike("/");
   }
 
   /**
@@ -177,7 +184,7 @@ public final class VaryBy {
    * @return a source that uses the method, in upper case, as the id
    */
   public static VaryBy method() {
-    return of("the method", METHOD).like("GET");
+    return of("the method", METHOD).oftenLike("GET");
   }
 
   /**
@@ -187,7 +194,7 @@ public final class VaryBy {
    * @return a source that uses the given id for every request
    */
   public static VaryBy constant(String id) {
-    return of("the constant " + id, (facts, variables) -> List.of(id)).orId(id);
+    return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
   }
 
   /**
@@ -239,8 +246,8 @@ public final class VaryBy {
 
   /**
    * Checks whether this source's ids can have a format, as far as this is known without a request.
-   * If the format is not built in, only a {@linkplain #constant constant} and the id of {@link
-   * #orId} are checked.
+   * If the format is not built in, this does not check {@link #clientAddress}, {@link #path} and
+   * {@link #method}.
    *
    * @param format the format of the limit's ids, or of the part of the id that this source supplies
    * @throws dev.sluice.limit.InvalidRequestException.InvalidIdException if the ids do not have the
@@ -250,10 +257,13 @@ public final class VaryBy {
     if (standIn != null) {
       var unused = format.canonical(standIn, Strictness.LENIENT);
     }
-    if (sample != null && IdFormat.Registry.builtIn().contains(format)) {
-      var unused = format.canonical(sample, Strictness.LENIENT);
+    if (sample != null && (sample.ofEachFormat() || IdFormat.Registry.builtIn().contains(format))) {
+      var unused = format.canonical(sample.id(), Strictness.LENIENT);
     }
   }
+
+  /** An example of a source's ids, and whether each format of the ids must accept it. */
+  private record Sample(String id, boolean ofEachFormat) {}
 
   /**
    * Returns this source's value in a request.

@@ -68,8 +68,7 @@ class RuleTest {
     "/{a",
     "/a%20b",
     "/%C3%A9/x",
-    "/a%2fb",
-    "/%25"
+    "/a%2fb"
   })
   void pattern_ofAnotherForm_isRefused(String pattern) {
     assertThatThrownBy(() -> Rule.on(pattern))

@@ -27,17 +27,17 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
    */
   @Nullable LimitName find(Node.Scalar key, boolean isDefault, Problems problems) {
     LimitName name = catalogue.find(key.text());
-    LimitName sample = Catalogue.samples().find(key.text());
-    Integer number = sample == null ? null : sample.number();
-    LimitName replacing = name != null || number == null ? null : catalogue.find(number);
     if (name != null) {
       problems.recognized();
-    } else if (replacing != null) {
-      problems.mistake(
-          key,
-          "found the name %s, but %s has the number %s of this sample limit; give %2$s another number"
-              .formatted(SafeText.quote(key.text()), replacing, number));
     } else if (complete && !broken.contains(key.text())) {
+      LimitName replacing = replacing(key.text());
+      if (replacing != null) {
+        problems.mistake(
+            key,
+            "found the name %s, but %s has its number %s and replaces this sample limit; write %2$s here, or, if %2$s is new, give it another number"
+                .formatted(SafeText.quote(key.text()), replacing, replacing.number()));
+        return null;
+      }
       List<String> known =
           Stream.concat(catalogue.names().stream().map(LimitName::name), Sections.ALL.stream())
               .toList();
@@ -50,6 +50,14 @@ record KnownNames(Catalogue catalogue, Set<String> broken, boolean complete) {
           suggestion);
     }
     return name;
+  }
+
+  /** Returns the limit that has the number of a sample, and so replaces it among the samples. */
+  private @Nullable LimitName replacing(String name) {
+    LimitName sample = Catalogue.samples().find(name);
+    Integer number = sample == null ? null : sample.number();
+    boolean samples = Catalogue.samples().names().stream().anyMatch(catalogue.names()::contains);
+    return number == null || !samples ? null : catalogue.find(number);
   }
 
   /** Returns a hint for a message: the line that would declare a name. */

@@ -60,8 +60,8 @@ class DeclaredInPlaceTest {
                 "LoginsPerIPAddress: {burst: 10, count: 10, period: 1m}",
                 "C: {id: string, number: 101, burst: 5, count: 3, period: 10s}"))
         .containsExactly(
-            "1:1: found the name \"LoginsPerIPAddress\", but C has the number 101 of this sample"
-                + " limit; give C another number");
+            "1:1: found the name \"LoginsPerIPAddress\", but C has its number 101 and replaces"
+                + " this sample limit; write C here, or, if C is new, give it another number");
   }
 
   @Test

@@ -187,6 +187,9 @@ final class AskedRequest implements WebRequest {
       String own = request.authority();
       return own == null ? List.of() : List.of(own);
     }
+    if (request.headers().getAll(HOST).equals(List.of(""))) {
+      throw new UnusableRequestException("the request has no host, which a rule or key reads");
+    }
     String host = said(HOST);
     if (host.indexOf(',') >= 0) {
       throw new WireException(

@@ -254,7 +254,11 @@ final class ExplainResource extends JsonResource {
           "the rules name limits that this token may not use; explaining rules needs a token for all limits",
           null);
     }
-    return RuleReadings.of(question.request(), limiter.limits().get());
+    try {
+      return RuleReadings.of(question.request(), limiter.limits().get());
+    } catch (UnusableRequestException e) { // the target is not even a path
+      throw new WireException("target", e.detail());
+    }
   }
 
   /** The body of a request to explain; without a method in the body, no rules are explained. */
@@ -335,8 +339,6 @@ final class ExplainResource extends JsonResource {
         return request.peer(client).build();
       } catch (IllegalArgumentException e) {
         throw new WireException("target", String.valueOf(e.getMessage()));
-      } catch (UnusableRequestException e) {
-        throw new WireException("target", e.detail());
       }
     }
   }

@@ -51,6 +51,7 @@ import dev.sluice.wire.WireTransaction;
 import io.micrometer.core.instrument.Counter;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -273,14 +274,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
    * count, since the answer would tell the caller that they exist.
    */
   private static boolean isJoined(String key, Limits limits, Caller caller) {
-    for (int comma = key.indexOf(','); comma >= 0; comma = key.indexOf(',', comma + 1)) {
-      int colon = key.indexOf(':', comma);
-      String name = colon < 0 ? "" : key.substring(comma + 1, colon).strip();
-      if (limits.catalogue().find(name) != null && caller.mayUse(name)) {
-        return true;
-      }
-    }
-    return false;
+    return Arrays.stream(key.split(","))
+        .skip(1)
+        .filter(piece -> piece.indexOf(':') > 0)
+        .map(piece -> piece.substring(0, piece.indexOf(':')).strip())
+        .anyMatch(name -> limits.catalogue().find(name) != null && caller.mayUse(name));
   }
 
   private Charges looked(List<WireTransaction> wires, Limits limits, Caller caller) {

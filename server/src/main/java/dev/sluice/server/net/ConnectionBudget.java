@@ -367,8 +367,9 @@ public final class ConnectionBudget {
   /** Logs why a connection failed; ends the process after an {@link OutOfMemoryError}. */
   void failed(Channel channel, Throwable cause) {
     OutOfMemory.report(cause);
-    if (!(cause instanceof IOException) // an IOException means that the client went away
-        && !isOwnHealthCheck(channel, cause)) {
+    if (isOwnHealthCheck(channel, cause)) {
+      log.debug("connection from {} closed: found no TLS", channel.remoteAddress());
+    } else if (!(cause instanceof IOException)) { // this means that the client went away
       brokenBy(channel, OutOfMemory.words(cause));
     }
   }
