@@ -224,8 +224,8 @@ final class StorageOptions {
       return FailureRule.parse(option.substring(option.indexOf('=') + 1));
     } catch (IllegalArgumentException e) {
       throw new InputException(
-          "--on-failure: \"%s\": %s; for one limit, begin with its name, such as LoginsPerIPAddress=deny"
-              .formatted(option, e.getMessage()));
+          "--on-failure: %s; for one limit, begin with its name, such as LoginsPerIPAddress=deny"
+              .formatted(e.getMessage()));
     }
   }
 
