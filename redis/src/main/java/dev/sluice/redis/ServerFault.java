@@ -23,11 +23,11 @@ import org.jspecify.annotations.Nullable;
  */
 record ServerFault(Throwable cause, String code) implements Fault {
 
-  /** Lettuce's message if the server closes a new connection before Lettuce examines it. */
   /** TLS 1.2 servers send handshake_failure if the client has no certificate. */
   private static final Pattern ALERT_ABOUT_A_CERTIFICATE =
       Pattern.compile("certificate|unknown_ca|decrypt_error|access_denied|handshake_failure");
 
+  /** Lettuce's message if the server closes a new connection before Lettuce examines it. */
   private static final String GONE_AT_ONCE = "RedisHandshakeHandler not registered";
 
   static ServerFault of(@Nullable Throwable failure) {

@@ -17,7 +17,8 @@ import org.jspecify.annotations.Nullable;
  * further segments.
  *
  * <p>A pattern has no percent escapes, since the paths of requests are decoded: {@code /a b} is for
- * {@code /a%20b}. Only an escaped slash is written {@code %2F}.
+ * {@code /a%20b}. Only a slash within a name is written {@code %2F}, and a percent sign {@code
+ * %25}.
  *
  * <p>Empty segments are ignored, so that {@code /login/} and {@code //login} do not bypass a rule
  * on {@code /login}. Immutable and thread-safe.
