@@ -220,12 +220,14 @@ final class StorageOptions {
   }
 
   private static FailureRule rule(String option) {
+    int equals = option.indexOf('=');
     try {
-      return FailureRule.parse(option.substring(option.indexOf('=') + 1));
+      return FailureRule.parse(option.substring(equals + 1));
     } catch (IllegalArgumentException e) {
+      String which = equals < 0 ? "" : "\"%s\": ".formatted(option);
       throw new InputException(
-          "--on-failure: %s; for one limit, begin with its name, such as LoginsPerIPAddress=deny"
-              .formatted(e.getMessage()));
+          "--on-failure: %s%s; for one limit, begin with its name, such as LoginsPerIPAddress=deny"
+              .formatted(which, e.getMessage()));
     }
   }
 
