@@ -516,7 +516,7 @@ public final class LimitName {
      *
      * @param link an absolute link, such as {@code https://example.com/limits}
      * @return this builder
-     * @throws IllegalArgumentException if the text is no absolute link
+     * @throws IllegalArgumentException if the text is not an absolute link
      */
     @CanIgnoreReturnValue
     public Builder helpLink(String link) {

@@ -263,7 +263,7 @@ final class RedisOptions {
   }
 
   /**
-   * Rejects contradictory options, and files that are no certificate or no key.
+   * Rejects contradictory options, and files without a certificate or a key.
    *
    * @throws IllegalArgumentException if options contradict each other, or a file is wrong; the
    *     message names the options

@@ -132,7 +132,9 @@ class SluiceAutoConfiguration {
     return text.indexOf(':') >= 0 || text.startsWith("spring.");
   }
 
-  /** Returns the exception for a text that is no address, or whose module is not there. */
+  /**
+   * Returns the exception for a text that is not an address, or an address whose module is missing.
+   */
   static SluiceConfigurationException missing(String address, String module) {
     boolean isAddress = isAddress(address);
     return new SluiceConfigurationException(

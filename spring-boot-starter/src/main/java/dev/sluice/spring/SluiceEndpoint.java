@@ -134,14 +134,13 @@ class SluiceEndpoint {
       return null;
     }
     IpAddress address = IpAddress.parse(bucket.id());
-    return address == null
-            || address.isIpv4()
-            || ipv6Prefix > 128
-            || ipv6Prefix < 1
-            || address.prefix(ipv6Prefix).equals(address)
+    if (address == null || address.isIpv4() || ipv6Prefix < 1 || ipv6Prefix > 128) {
+      return null;
+    }
+    IpAddress counted = address.prefix(ipv6Prefix);
+    return counted.equals(address)
         ? null
-        : "this is not the bucket of \"id: ip\", which counts %s as %s"
-            .formatted(address, address.prefix(ipv6Prefix));
+        : "this is not the bucket of \"id: ip\", which counts %s as %s".formatted(address, counted);
   }
 
   /**

@@ -23,8 +23,8 @@ public final class OverrideDoubts {
   private OverrideDoubts() {}
 
   /**
-   * Returns whether an id is written as a range of addresses. An IPv6 /64 is no range, since rules
-   * count the requests of each /64 together.
+   * Returns whether an id is written as a range of addresses. An IPv6 /64 does not count as a
+   * range, since rules count the requests of each /64 together.
    *
    * @param written the id, not in its canonical form
    * @param format the format of the id
@@ -40,7 +40,7 @@ public final class OverrideDoubts {
    *
    * @param written the override's id, not in its canonical form
    * @param name the override's limit
-   * @return the warning; null if the id is no range
+   * @return the warning; null if the id is not written as a range
    */
   public static @Nullable String ofWritten(String written, LimitName name) {
     return isRange(written, name.overrideId())

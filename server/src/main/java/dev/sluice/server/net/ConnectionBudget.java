@@ -369,7 +369,7 @@ public final class ConnectionBudget {
     OutOfMemory.report(cause);
     if (isOwnHealthCheck(channel, cause)) {
       log.debug("connection from {} closed: found no TLS", channel.remoteAddress());
-    } else if (!(cause instanceof IOException)) { // this means that the client went away
+    } else if (!(cause instanceof IOException)) { // an IOException means that the client went away
       brokenBy(channel, OutOfMemory.words(cause));
     }
   }
