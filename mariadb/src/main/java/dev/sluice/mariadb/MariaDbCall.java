@@ -18,8 +18,6 @@ import org.jspecify.annotations.Nullable;
 final class MariaDbCall extends SqlCall {
 
   private static final int NUMBERS = 6; // the number of parameters of a charge
-  private static final int LONGEST_KEY = 3_072; // the length of the table's key column
-  private static final int TOO_LONG = 1406; // MariaDB's error number for a too long value
   private static final double MILLIS = 1_000; // milliseconds per second
   // The SQLSTATE of a statement that a time-out or a cancellation has ended.
   private static final String CUT = "70100";
@@ -105,15 +103,9 @@ final class MariaDbCall extends SqlCall {
     }
   }
 
-  private static byte[] buckets(byte[][] ordered) throws SQLException {
+  private static byte[] buckets(byte[][] ordered) {
     int length = 0;
     for (byte[] key : ordered) {
-      if (key.length > LONGEST_KEY) {
-        throw new SQLException(
-            "a key has %s bytes, expected at most %s".formatted(key.length, LONGEST_KEY),
-            "22001",
-            TOO_LONG);
-      }
       length += Short.BYTES + key.length;
     }
     ByteBuffer bytes = ByteBuffer.allocate(length);

@@ -84,7 +84,7 @@ public final class MariaDbStoreBuilder {
    * Sets the prefix of every bucket key. Applications that share a database need different
    * prefixes: otherwise limits with the same name share their buckets.
    *
-   * @param text the prefix; by default empty
+   * @param text the prefix, at most 256 characters; by default empty
    * @return this
    */
   @CanIgnoreReturnValue

@@ -170,30 +170,6 @@ final class MariaDbStoreTest {
     }
   }
 
-  /** A length that needs more than two bytes, too. */
-  @ParameterizedTest
-  @ValueSource(ints = {3_073, 65_537})
-  void keyThatIsTooLong_failsAlone(int length) throws SQLException {
-    try (BucketStore store = builder().connections(1).open()) {
-      String text = "x".repeat(length);
-      List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
-      for (int i = 0; i < 20; i++) {
-        String key = i == 10 ? text : "1:" + i;
-        answers.add(store.chargeAsync(List.of(spend(key, 1))).toCompletableFuture());
-      }
-      for (int i = 0; i < 20; i++) {
-        if (i != 10) {
-          assertThat(answers.get(i).join()).hasSize(1);
-        }
-      }
-      assertThatThrownBy(answers.get(10)::join)
-          .hasCauseInstanceOf(StoreException.class)
-          .hasMessageContaining("expected at most 3072")
-          .hasMessageContaining("nothing was charged");
-      assertThat(granted(store, spend("x".repeat(3_072), 1))).isTrue();
-    }
-  }
-
   @Test
   void rowThatIsLocked_failsOnlyTheCallersOfItsKey() throws SQLException {
     try (BucketStore store = builder().timeout(Duration.ofSeconds(12)).connections(1).open();

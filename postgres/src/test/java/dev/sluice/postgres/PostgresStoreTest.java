@@ -164,26 +164,6 @@ final class PostgresStoreTest {
     }
   }
 
-  @Test
-  void keyThatIsTooLong_failsAlone() {
-    try (BucketStore store = PostgresStore.builder(source).timeout(PATIENT).connections(1).open()) {
-      String text = IntStream.range(0, 20_000).mapToObj(i -> i + "x").reduce("", String::concat);
-      List<CompletableFuture<List<Reading>>> answers = new ArrayList<>();
-      for (int i = 0; i < 20; i++) {
-        String key = i == 10 ? text : "1:" + i;
-        answers.add(store.chargeAsync(List.of(spend(key, 1))).toCompletableFuture());
-      }
-      for (int i = 0; i < 20; i++) {
-        if (i != 10) {
-          assertThat(allows(spend("", 1), answers.get(i).join().get(0))).isTrue();
-        }
-      }
-      assertThatThrownBy(answers.get(10)::join)
-          .hasCauseInstanceOf(StoreException.class)
-          .hasMessageContaining("nothing was charged");
-    }
-  }
-
   // Bad days
 
   @Test

@@ -11,7 +11,12 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import java.lang.System.Logger.Level;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
 import java.time.Duration;
+import java.util.Arrays;
+import java.util.HexFormat;
 import java.util.List;
 import java.util.function.Function;
 import javax.sql.DataSource;
@@ -35,6 +40,9 @@ public final class SqlOptions {
   private static final Duration HOUR = Duration.ofHours(1);
   private static final Duration CONNECT = Duration.ofSeconds(5);
   private static final int MOST_CONNECTIONS = 16;
+  // An entry of an index has at most 2,704 bytes in PostgreSQL, 3,072 in MariaDB.
+  private static final int LONGEST_KEY = 2_048;
+  private static final int LONGEST_PREFIX = 256;
 
   private String name;
   private int connections = 2;
@@ -71,13 +79,37 @@ public final class SqlOptions {
     this.connections = number;
   }
 
+  /** Sets the first part of each key, of at most 256 characters. */
   public void prefix(String text) {
+    require(
+        text.length() <= LONGEST_PREFIX,
+        text.length() + " characters",
+        "at most " + LONGEST_PREFIX);
     this.prefix = text;
   }
 
-  /** Returns a bucket key as the database stores it. */
+  /**
+   * Returns a bucket key as the database stores it, in UTF-8. A key of 2,048 bytes or more is
+   * stored as its first 1,984 bytes and its SHA-256 in hexadecimal: an index has no room for longer
+   * keys, and an error of the database would leave the decision to the failure rule.
+   */
   public byte[] key(String key) {
-    return KeyBytes.utf8(prefix + key);
+    byte[] bytes = KeyBytes.utf8(prefix + key);
+    if (bytes.length < LONGEST_KEY) {
+      return bytes;
+    }
+    byte[] hash = HexFormat.of().formatHex(sha256(bytes)).getBytes(StandardCharsets.US_ASCII);
+    byte[] stored = Arrays.copyOf(bytes, LONGEST_KEY);
+    System.arraycopy(hash, 0, stored, LONGEST_KEY - hash.length, hash.length);
+    return stored;
+  }
+
+  private static byte[] sha256(byte[] bytes) {
+    try {
+      return MessageDigest.getInstance("SHA-256").digest(bytes);
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JDK has SHA-256", e);
+    }
   }
 
   /** Sets the time-out of a call, from 1 ms to an hour. */
