@@ -54,6 +54,10 @@ final class CliProcess implements AutoCloseable {
     }
     command.add(Path.of(System.getProperty("java.home"), "bin", "java").toString());
     command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"));
+    if (Runtime.version().feature() >= 24) { // as in the script sluice; the JVM would warn
+      command.add("--enable-native-access=ALL-UNNAMED");
+      command.add("--sun-misc-unsafe-memory-access=allow");
+    }
     command.addAll(options);
     command.add("-cp");
     command.add(System.getProperty("java.class.path"));
