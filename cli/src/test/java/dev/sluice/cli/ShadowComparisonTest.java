@@ -30,12 +30,10 @@ import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
 /** Starts a server for each comparison. */
-@Tag("slow")
 final class ShadowComparisonTest {
 
   private static final String LIMITS =

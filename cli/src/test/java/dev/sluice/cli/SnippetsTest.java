@@ -97,9 +97,13 @@ final class SnippetsTest {
     try (Stream<Path> files = Files.walk(ROOT.resolve("docs"))) {
       files.filter(file -> file.toString().endsWith(".md")).forEach(pages::add);
     }
-    return pages.stream()
-        .flatMap(page -> SNIPPET.matcher(read(page)).results())
-        .filter(snippet -> snippet.group().contains(start));
+    List<MatchResult> found =
+        pages.stream()
+            .flatMap(page -> SNIPPET.matcher(read(page)).results())
+            .filter(snippet -> snippet.group().contains(start))
+            .toList();
+    assertThat(found).as("the snippets of all pages").hasSizeGreaterThan(20);
+    return found.stream();
   }
 
   private static String title(MatchResult snippet) {

@@ -109,6 +109,6 @@ final class LocalPrometheus implements AutoCloseable {
   public void close() throws InterruptedException {
     process.destroy();
     targets.forEach(target -> target.stop(0));
-    assertThat(process.waitFor()).isNotNegative();
+    process.waitFor();
   }
 }

@@ -20,11 +20,9 @@ import java.util.concurrent.CompletionStage;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** A store whose one server takes each call and says nothing, until a test makes it answer. */
-@Tag("slow")
 final class CallGuardsTest {
 
   private static final Duration LONG = Duration.ofMinutes(5);

@@ -15,7 +15,6 @@ import java.util.logging.Logger;
 import java.util.logging.SimpleFormatter;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
-import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /**
@@ -23,7 +22,6 @@ import org.junit.jupiter.api.Test;
  * and no server was marked down and up again for as long as it lasted once, with two lines each
  * time.
  */
-@Tag("slow")
 final class OutageLogTest {
 
   private static final long BETWEEN_CALLS = Duration.ofMillis(10).toNanos();

@@ -16,7 +16,9 @@ class BadFilesTest {
 
   @TestFactory
   Stream<DynamicTest> load_ofABadFile_saysWhatStandsBesideIt() {
-    return TestFiles.yaml("bad").stream()
+    List<Path> files = TestFiles.yaml("bad");
+    assertThat(files).hasSizeGreaterThan(50);
+    return files.stream()
         .map(f -> DynamicTest.dynamicTest(f.getFileName().toString(), () -> check(f)));
   }
 
