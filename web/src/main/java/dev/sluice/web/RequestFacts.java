@@ -55,7 +55,7 @@ public final class RequestFacts {
       Pattern.compile("[%1$s]*([A-Za-z_-]{1,64})[%1$s]*".formatted(Credentials.BLANK));
   private static final int MOST_READINGS = 16;
   private static final Pattern MANGLED =
-      Pattern.compile("^ +|^\\[|(?<=.)[\\[\\]].*|\\x00.*", Pattern.DOTALL);
+      Pattern.compile("^[ \\[\\]]+|(?<=[^\\[\\]])[\\[\\]].*|\\x00.*", Pattern.DOTALL);
 
   private static final Pattern OPEN_BRACKET = Pattern.compile("(?<=.)\\[", Pattern.DOTALL);
 

@@ -37,6 +37,9 @@ public final class WebPath {
   private static final Pattern SCRIPT =
       Pattern.compile("/(index|app|app_dev)\\.php|\\.php(?=/)", Pattern.CASE_INSENSITIVE);
 
+  private static final Pattern ESCAPED_SEMICOLON = Pattern.compile("%3[bB]");
+  private static final Pattern ESCAPED_BACKSLASH = Pattern.compile("%5[cC]");
+
   /** With the path itself, each script's three readings make 16, as many as a request may have. */
   private static final int MOST_SCRIPTS = 5;
 
@@ -57,11 +60,12 @@ public final class WebPath {
    * @return at least one path, nearly always exactly one; each path starts with a slash, and does
    *     not end with a slash unless the path is the root
    * @throws UnusableRequestException if the path has interpretations that this method does not
-   *     compute. A path must not have both escaped slashes and backslashes. A path with escaped
-   *     slashes or backslashes must have no segment {@code .} or {@code ..}, and no escaped slash
-   *     or backslash in a parameter. All segments {@code .} and {@code ..} must be written in the
-   *     same way: plainly, escaped, or with parameters. The path must start with a slash, and have
-   *     no malformed escape, no control character, and no unescaped {@code #} or space
+   *     compute. A path must have only one kind of escaped slashes, backslashes and escaped
+   *     backslashes. A path with one of these must have no segment {@code .} or {@code ..}, and no
+   *     escaped slash or backslash in a parameter. All segments {@code .} and {@code ..} must be
+   *     written in the same way: plainly, escaped, or with parameters. The path must start with a
+   *     slash, and have no malformed escape, no control character, and no unescaped {@code #} or
+   *     space
    */
   public static List<String> readings(String path) {
     return readings(path, false);
@@ -71,8 +75,9 @@ public final class WebPath {
    * Returns the results of {@link #readings}, the interpretations of the path by applications that
    * keep parameters ({@code ;a=b}) in the name, and those by PHP scripts: {@code /index.php/login}
    * is {@code /login} for Symfony, and {@code /wp-login.php/x} runs the script {@code
-   * /wp-login.php}. Use this method in a server that does not know which application handles the
-   * request.
+   * /wp-login.php}. An escaped semicolon is also read as the start of a parameter: nginx decodes
+   * the path if {@code proxy_pass} has one. Use this method in a server that does not know which
+   * application handles the request.
    *
    * @param path the path as the client sent it, without the query
    * @return at least one path
@@ -81,6 +86,12 @@ public final class WebPath {
    */
   public static List<String> readingsOfAny(String path) {
     List<String> readings = readings(path, true);
+    String decoded = ESCAPED_SEMICOLON.matcher(path).replaceAll(";");
+    if (!decoded.equals(path)) {
+      Set<String> both = new LinkedHashSet<>(readings);
+      both.addAll(readings(decoded, true));
+      readings = List.copyOf(both);
+    }
     if (readings.stream().noneMatch(one -> one.indexOf('.') >= 0 && SCRIPT.matcher(one).find())) {
       return readings; // nearly all paths
     }
@@ -123,6 +134,7 @@ public final class WebPath {
     boolean splits = slash || backslash;
     if (all.chars().anyMatch(Character::isISOControl)
         || (slash && backslash)
+        || (path.indexOf('\\') >= 0 && ESCAPED_BACKSLASH.matcher(path).find())
         || (splits && hasDots(all))
         || splitsInAParameter(path)) {
       throw new UnusableRequestException("the path has an ambiguous or malformed escape");
