@@ -304,10 +304,7 @@ public final class RuleBook implements RequestRules {
     } catch (UnknownLimitException e) {
       throw e;
     } catch (InvalidIdException e) {
-      // The exception's message quotes the value, which the client must not receive.
-      throw new UnusableRequestException(
-          "the request has an unusable value for the id that the rule on line %s needs"
-              .formatted(match.line()));
+      throw match.unusableId();
     } catch (InvalidRequestException e) { // the cost is above the burst
       throw new UnusableRequestException(String.valueOf(e.getMessage()));
     }

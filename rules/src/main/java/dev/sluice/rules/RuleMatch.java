@@ -4,11 +4,13 @@ package dev.sluice.rules;
 import dev.sluice.Transaction;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleMatch.Excess;
 import dev.sluice.rules.RuleMatch.RuleCharge;
 import dev.sluice.rules.RuleMatch.Verdict;
+import dev.sluice.web.UnusableRequestException;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -88,6 +90,19 @@ public record RuleMatch(
    */
   public List<Transaction> trials(Limits limits, long hits) {
     return transactions(limits, hits, true);
+  }
+
+  /**
+   * Returns the exception for the client if {@link #enforced} throws a {@link InvalidIdException},
+   * whose message quotes the value. The client must not receive the value, which can come from a
+   * proxy.
+   *
+   * @return the exception, without the value
+   */
+  public UnusableRequestException unusableId() {
+    return new UnusableRequestException(
+        "the request has an unusable value for the id that the rule on line %s needs"
+            .formatted(line));
   }
 
   private List<Transaction> transactions(Limits limits, long hits, boolean shadow) {

@@ -20,6 +20,7 @@ import dev.sluice.Decision;
 import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch;
@@ -52,9 +53,12 @@ import io.micrometer.core.instrument.Counter;
 import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.HashSet;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
 import org.jspecify.annotations.Nullable;
@@ -198,12 +202,16 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
     RuleMatch found = match.get();
     boolean denied = found.verdict() == Verdict.DENIES;
-    return new Charges(
-        denied ? List.of() : found.enforced(limits, 1),
-        denied ? List.of() : found.trials(limits, 1),
-        denied,
-        book.file(),
-        found.line());
+    try {
+      return new Charges(
+          denied ? List.of() : found.enforced(limits, 1),
+          denied ? List.of() : found.trials(limits, 1),
+          denied,
+          book.file(),
+          found.line());
+    } catch (InvalidIdException e) {
+      throw found.unusableId();
+    }
   }
 
   /** Returns the client's request; without method and path if these are missing or unusable. */
@@ -215,13 +223,19 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     }
   }
 
-  /** Returns the charges that the query names, for ids from the request. */
+  /**
+   * Returns the charges that the query names, for ids from the request. Several charges of one
+   * bucket become one charge with the highest of their costs.
+   */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
-    List<WireTransaction> wires = new ArrayList<>(wanted.size());
+    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    Set<String> written = new HashSet<>();
     RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
       VaryBy key = one.key();
       String given = one.id();
+      // Also if the request has no id, so that a wrong name is an error for all clients.
+      caller.lookUp(List.of(one.limit()), () -> limits.catalogue().get(one.limit()));
       List<String> ids =
           key == null
               ? List.of(given == null ? idOfHeader(asked) : given)
@@ -231,10 +245,34 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
                   .flatMap(Optional::stream) // no transaction if the limit is skipped
                   .toList();
       for (String id : ids) {
-        wires.add(new WireTransaction(one.limit(), id, cost(facts, one.cost()), null));
+        Transaction transaction =
+            looked(
+                new WireTransaction(one.limit(), id, cost(facts, one.cost()), null), limits, key);
+        if (given != null && !written.add(transaction.bucketKey())) {
+          throw new WireException(
+              "id",
+              "found the bucket %s again, expected each bucket once"
+                  .formatted(transaction.bucketKey()));
+        }
+        byBucket.merge(
+            transaction.bucketKey(),
+            transaction,
+            (first, second) -> second.cost() > first.cost() ? second : first);
       }
     }
-    return looked(wires, limits, caller);
+    return byBucket.isEmpty() ? Charges.NONE : Charges.of(List.copyOf(byBucket.values()));
+  }
+
+  /** Looks up the charge of a limit that exists and that the caller may use. */
+  private Transaction looked(WireTransaction wire, Limits limits, @Nullable VaryBy key) {
+    try {
+      return WireRequest.of(wire).toTransactions(limits, limiter).get(0);
+    } catch (WireException e) {
+      if (key != null && "id".equals(e.field())) { // the message has the value, as in RuleMatch
+        throw new UnusableRequestException("the request has an unusable value for a limit's key");
+      }
+      throw e;
+    }
   }
 
   /** Returns the charges of {@code RateLimit-Key} headers, such as {@code PerIp:192.0.2.7}. */
@@ -282,9 +320,6 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
   }
 
   private Charges looked(List<WireTransaction> wires, Limits limits, Caller caller) {
-    if (wires.isEmpty()) {
-      return Charges.NONE;
-    }
     WireRequest request =
         wires.size() == 1 ? WireRequest.of(wires.get(0)) : WireRequest.ofBatch(wires);
     List<Transaction> together =

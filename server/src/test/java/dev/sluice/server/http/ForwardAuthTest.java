@@ -459,6 +459,43 @@ final class ForwardAuthTest {
     assertThat(open.body()).contains("SignUpsPerIPAddress has no default");
   }
 
+  /** The proxy may have set the value, so the client need not know it. */
+  @Test
+  void idThatALimitCannotHave_isNotShown() throws IOException {
+    startWithRules();
+    HttpResponse<String> byRule = asked("GET", "/keyed", "X-Api-Key", "secret".repeat(200));
+    assertThat(byRule.statusCode()).isEqualTo(400);
+    assertThat(byRule.body()).contains("unusable value").doesNotContain("secret");
+    HttpResponse<String> byKey =
+        get("?limit=LoginsPerIPAddress&key=header:X-User", "X-User", "secret");
+    assertThat(byKey.statusCode()).isEqualTo(400);
+    assertThat(byKey.body()).contains("unusable value").doesNotContain("secret");
+    assertThat(get("?limit=LoginsPerIPAddress&id=written").body()).contains("written");
+  }
+
+  @Test
+  void unknownLimit_isAnErrorForAllClients() throws IOException {
+    start();
+    for (String client : List.of("192.0.2.9", "2001:db8::9")) {
+      HttpResponse<String> answer = get("?limit=Nope&key=ip/64", "X-Forwarded-For", client);
+      assertThat(answer.statusCode()).isEqualTo(404);
+      assertThat(answer.body()).contains("Nope");
+    }
+  }
+
+  @Test
+  void keysWithOneValue_chargeItsBucketOnce_atTheHigherCost() throws IOException {
+    start();
+    String keys = "?limit=ApiCallsPerKey&key=query:from&limit=ApiCallsPerKey&key=query:to&cost=2";
+    HttpResponse<String> answer =
+        get(keys, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/?from=a&to=a");
+    assertThat(answer.statusCode()).isEqualTo(200);
+    assertThat(header(answer, "RateLimit")).isEqualTo("\"ApiCallsPerKey\";r=1");
+    HttpResponse<String> empty =
+        get(keys, "X-Forwarded-Method", "GET", "X-Forwarded-Uri", "/?from=a&to=b");
+    assertThat(header(empty, "RateLimit")).isEqualTo("\"ApiCallsPerKey\";r=0");
+  }
+
   @Test
   void rules_chargeTheOriginalRequest() throws IOException {
     startWithRules();
