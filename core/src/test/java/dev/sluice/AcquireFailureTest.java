@@ -179,6 +179,19 @@ class AcquireFailureTest {
   }
 
   @Test
+  void cancel_whileTheStoreIsAsked_givesBackWhatItTook_whenItHasAnswered() {
+    Limiter limiter = limiter(FailureRule.fail());
+    CompletableFuture<Void> late = new CompletableFuture<>();
+    answers = late;
+    CompletableFuture<Decision> waits = acquire(limiter);
+    answers = CompletableFuture.completedFuture(null);
+    assertThat(waits.cancel(false)).isTrue();
+    assertThat(limiter.check("Outbound", "x", 0).remaining()).isEqualTo(3);
+    late.complete(null);
+    assertThat(limiter.check("Outbound", "x", 0).remaining()).isEqualTo(4);
+  }
+
+  @Test
   void giveUp_storeFails_tokensStaySpentAndNobodyElseIsHeldUp() {
     Limiter limiter = limiter(FailureRule.fail());
     for (int i = 0; i < 4; i++) {

@@ -21,6 +21,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.OptionalLong;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -70,6 +71,10 @@ class OpenReservationsTest {
 
   private void lost(GiveBack giveBack) {
     reservations.ended(List.of(giveBack), true);
+  }
+
+  private void lookForWhatIsOver() {
+    reservations.close(asked("1:a"));
   }
 
   // Which ends move
@@ -220,6 +225,21 @@ class OpenReservationsTest {
     assertThat(spent(5_000, 5_100).untilNanos()).isEqualTo(5_100);
   }
 
+  @Test
+  void reset_thatHasEnded_countsNoLonger_thoughItsBucketStaysInUse() {
+    asked("1:a");
+    for (boolean isUndone : new boolean[] {false, true}) {
+      List<GiveBack> reset = List.of(sent(Op.RESET, 0));
+      if (isUndone) {
+        reservations.undone(reset);
+      } else {
+        reservations.ended(reset, false);
+      }
+      assertThat(reservations.isLowering("1:a")).isFalse();
+      assertThat(spent(5_000, 5_100).untilNanos()).isEqualTo(5_100);
+    }
+  }
+
   // Lost answers
 
   @Test
@@ -264,6 +284,21 @@ class OpenReservationsTest {
     assertThat(reservations.buckets()).isZero();
   }
 
+  /** A pass over the others is long, so only the bucket's next call forgets the first one. */
+  @Test
+  void lost_oneAfterTheOther_count_untilTheSecondIsOver() {
+    for (int i = 0; i < 50; i++) {
+      spent(5_000, Long.MAX_VALUE);
+    }
+    lost(sent(Op.REFUND, 30));
+    hereNanos += Duration.ofSeconds(30).toNanos();
+    lost(sent(Op.REFUND, 30));
+    hereNanos += Duration.ofSeconds(59).toNanos();
+    assertThat(reservations.isLowering("1:a")).isTrue();
+    hereNanos += Duration.ofSeconds(1).toNanos();
+    assertThat(reservations.isLowering("1:a")).isFalse();
+  }
+
   // Withdrawals
 
   @Test
@@ -278,6 +313,16 @@ class OpenReservationsTest {
     Stretch behind = spent(5_000, 5_400);
     reservations.withdraw(charge(Op.WITHDRAW, 100, 5_400));
     assertThat(behind.untilNanos()).isEqualTo(5_300);
+  }
+
+  @Test
+  void withdraw_besideASpendInFlight_movesIt_andWhatEndsWithinTheWithdrawnStretch() {
+    Stretch within = spent(5_000, 5_350);
+    Stretch inFlight = asked("1:a");
+    reservations.withdraw(charge(Op.WITHDRAW, 100, 5_400));
+    answered(inFlight, 5_000, 5_400);
+    assertThat(inFlight.untilNanos()).isEqualTo(5_300);
+    assertThat(within.untilNanos()).isEqualTo(5_250);
   }
 
   // Bounds
@@ -297,6 +342,15 @@ class OpenReservationsTest {
     assertThat(reservations.giveBack(first, 100, 1_000)).isNull();
     assertThat(reservations.giveBack(second, 100, 1_000)).isNotNull();
     assertThat(reservations.giveBack(elsewhere, 100, 1_000)).isNotNull();
+  }
+
+  @Test
+  void open_moreThanMayOfABucket_whileAllAreInFlight_settlesNone() {
+    List<Stretch> inFlight =
+        Stream.generate(() -> asked("1:a")).limit(OpenReservations.MOST_OF_A_BUCKET + 1).toList();
+    assertThat(settledEarly).isEmpty();
+    answered(inFlight.get(0), 5_000, 5_100);
+    assertThat(reservations.giveBack(inFlight.get(0), 100, 1_000)).isNotNull();
   }
 
   @Test
@@ -323,10 +377,47 @@ class OpenReservationsTest {
       asked("1:a");
     }
     assertThat(reservations.size()).isEqualTo(1_000);
-    storeNanos = OptionalLong.of(5_099);
-    Stretch stretch = spent(5_000, 5_100);
+  }
+
+  @Test
+  void open_forgets_byTheStoresClockWhereItIsKnown() {
+    Stretch stretch = spent(5_000, 6_000);
+    storeNanos = OptionalLong.of(5_999);
+    hereNanos += 1_000_000; // does not count
+    lookForWhatIsOver();
+    assertThat(stretch.untilNanos()).isEqualTo(6_000);
+    storeNanos = OptionalLong.of(6_000);
+    lookForWhatIsOver();
+    assertThat(stretch.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  @Test
+  void open_forgets_byTheTimeHereWhereTheStoresIsUnknown() {
+    Stretch stretch = spent(5_000, 6_000);
+    hereNanos += 999;
+    lookForWhatIsOver();
+    assertThat(stretch.untilNanos()).isEqualTo(6_000);
+    hereNanos++;
+    lookForWhatIsOver();
+    assertThat(stretch.untilNanos()).isEqualTo(Gcra.NO_TAT);
+  }
+
+  /** No call waits for a pass over all others, and yet none of them stays for ever. */
+  @Test
+  void open_looksAtTwoReservations_andTheNextCallGoesOnBehindThem() {
+    for (int i = 0; i < 5; i++) {
+      spent(5_000, Long.MAX_VALUE);
+    }
+    List<Stretch> over = Stream.generate(() -> spent(5_000, 6_000)).limit(6).toList();
     hereNanos += 1_000;
-    assertThat(stretch.untilNanos()).isEqualTo(5_100);
+    long before = 0;
+    for (int i = 0; i < 20; i++) {
+      lookForWhatIsOver();
+      long forgotten = over.stream().filter(one -> one.untilNanos() == Gcra.NO_TAT).count();
+      assertThat(forgotten - before).isBetween(0L, 2L);
+      before = forgotten;
+    }
+    assertThat(before).isEqualTo(6);
   }
 
   @Test

@@ -223,6 +223,13 @@ final class TrackedStoreTest {
     assertThat(told.settledEarly).isEqualTo(4_096);
   }
 
+  /** A store that answers at once needs no wrapper, which would cost each decision an object. */
+  @Test
+  void blocking_ofTheMemoryStore_isTheStoreItself() {
+    assertThat(TrackedStore.blocking(store.memory)).isSameAs(store.memory);
+    assertThat(TrackedStore.blocking(store)).isNotSameAs(store);
+  }
+
   @Test
   void chargeAsync_ofNothing_asksNobody() {
     CompletableFuture<Void> done =
@@ -297,6 +304,38 @@ final class TrackedStoreTest {
     assertThat(tracked.reservations().isLowering("1:a")).isFalse();
   }
 
+  private Turn waits() {
+    LimitName name = LimitName.builder(1, NAME).longestWait(Duration.ofDays(1)).build();
+    Place place = new Place("1:a", name, 100, 1_000, nowNanos + HOUR, nowNanos);
+    WaitQueues queues = tracked.waitQueues();
+    return queues.enter(List.of(place), queues.asks(), () -> {});
+  }
+
+  private List<String> asksToGiveUp(Turn turn) {
+    store.calls.clear();
+    assertThat(tracked.waitQueues().giveUp(turn)).isTrue();
+    return List.copyOf(store.calls);
+  }
+
+  /** The TAT may come back to where a spend left it, so its tokens could be given back twice. */
+  @Test
+  void partInVain_whoAskedBeforeItWasOver_withdrawsNothing() {
+    for (boolean isLost : List.of(false, true)) {
+      Tentative.Part part = begun();
+      Turn first = waits();
+      Turn second = waits();
+      assertThat(part.giveBack(new Reading(nowNanos, 0))).isNotNull();
+      assertThat(asksToGiveUp(first)).isEmpty();
+      part.gaveBack(isLost ? null : new Reading(nowNanos, nowNanos + 100));
+      nowNanos += isLost ? TimeUnit.MILLISECONDS.toNanos(50) + 100 : 0;
+      Turn third = waits();
+      nowNanos++;
+      assertThat(asksToGiveUp(second)).isEmpty();
+      assertThat(asksToGiveUp(third)).isEmpty();
+      assertThat(asksToGiveUp(waits())).containsExactly("WITHDRAW");
+    }
+  }
+
   /** What a reset or a refund of everything gave back at the same time is not given back again. */
   @Test
   void partInVain_besideAResetOrARefund_givesNothingBack() {
@@ -321,6 +360,16 @@ final class TrackedStoreTest {
       assertThat(tracked.reservations().size()).isZero();
       assertThat(tracked.reservations().buckets()).isZero();
     }
+  }
+
+  @Test
+  void hold_ofASpendThatIsDenied_leavesNothingOpen() {
+    Limiter limiter = limiter(Duration.ZERO, 300);
+    assertThat(limiter.spend(NAME, "a", 300).allowed()).isTrue();
+    assertThat(limiter.reserve(NAME, "a").denied()).isTrue();
+    assertThat(joined(limiter.async().reserve(NAME, "a", 1)).denied()).isTrue();
+    assertThat(limiter.openReservations().size()).isZero();
+    assertThat(limiter.openReservations().buckets()).isZero();
   }
 
   /** Where the caller's own code throws, what was taken stays spent: nobody could cancel it. */
@@ -376,17 +425,20 @@ final class TrackedStoreTest {
   }
 
   @Test
-  void refund_thatCertainlyChargedNothing_lowersNothingAnyMore() {
+  void refundOrReset_thatCertainlyChargedNothing_lowersNothingAnyMore() {
     store.failure = new Refused(true);
-    assertThatThrownBy(() -> tracked.readings(Act.REFUND, List.of(REFUND), Debts.NEVER_FORGIVES))
-        .isSameAs(store.failure);
-    assertThatThrownBy(
-            () -> joined(tracked.charge(store, Act.REFUND, List.of(charge("1:b", Op.REFUND)))))
-        .hasCause(store.failure);
-    assertThat(tracked.reservations().inFlight()).isZero();
-    assertThat(tracked.reservations().buckets()).isZero();
-    assertThat(tracked.reservations().isLowering("1:a")).isFalse();
-    assertThat(tracked.reservations().isLowering("1:b")).isFalse();
+    for (Op op : List.of(Op.REFUND, Op.RESET)) {
+      Act act = op == Op.REFUND ? Act.REFUND : Act.RESET;
+      List<Charge> blocking = List.of(charge("1:a", op));
+      List<Charge> async = List.of(charge("1:b", op));
+      assertThatThrownBy(() -> tracked.readings(act, blocking, Debts.NEVER_FORGIVES))
+          .isSameAs(store.failure);
+      assertThatThrownBy(() -> joined(tracked.charge(store, act, async))).hasCause(store.failure);
+      assertThat(tracked.reservations().inFlight()).isZero();
+      assertThat(tracked.reservations().buckets()).isZero();
+      assertThat(tracked.reservations().isLowering("1:a")).isFalse();
+      assertThat(tracked.reservations().isLowering("1:b")).isFalse();
+    }
   }
 
   /** Only a refund that may still be decided on keeps a caller from giving its place up. */

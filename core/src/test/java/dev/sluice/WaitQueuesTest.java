@@ -68,6 +68,18 @@ class WaitQueuesTest {
     return queues.enter(List.of(place), ASKED_NANOS, onCome);
   }
 
+  @Test
+  void turnsThatEndAtTheSameInstant_bothCome() {
+    long endNanos = STORE_NANOS + 1_000 + HOUR;
+    Turn first = waits(endNanos, () -> {});
+    Turn second = waits(endNanos, () -> {});
+    hereNanos = ASKED_NANOS + 2 * HOUR;
+    queues.look(first);
+    assertThat(first.hasCome()).isTrue();
+    assertThat(second.hasCome()).isTrue();
+    assertThat(queues.size()).isZero();
+  }
+
   /** The race: two turns have come before an alarm rings, and the first caller holds its thread. */
   @Test
   void turnsThatComeTogether_areToldOnThreadsOfTheirOwn() throws Exception {

@@ -8,6 +8,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
 import java.net.http.HttpRequest.BodyPublishers;
@@ -20,6 +21,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.EnumSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class HttpAnswersTest {
@@ -277,6 +279,21 @@ final class HttpAnswersTest {
                 "/v1/spend", "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.7:bob\"}"));
     assertThat(overridden.get("limited").asBoolean()).isTrue();
     assertThat(overridden.get("remaining").asLong()).isZero();
+  }
+
+  @ParameterizedTest
+  @EnumSource(
+      value = MissingDefault.class,
+      names = {"WARN", "ALLOW"})
+  void missingDefaultThatIsAllowed_isNotLimited_andTheAnswerSaysWhy(MissingDefault policy) {
+    try (TestServer open = new TestServer(SampleFixture.limits(), store, policy)) {
+      String noDefault = "{\"limit\":\"LoginsPerUserPerIPAddress\",\"id\":\"192.0.2.8:bob\"}";
+      assertThat(open.post("/v1/spend", noDefault).body())
+          .startsWith("{\"allowed\":true,\"limited\":false,\"reason\":\"noDefault\",");
+      String notConfigured = "{\"limit\":\"SignUpsPerIPAddress\",\"id\":\"192.0.2.7\"}";
+      assertThat(open.post("/v1/spend", notConfigured).body())
+          .startsWith("{\"allowed\":true,\"limited\":false,\"reason\":\"notConfigured\",");
+    }
   }
 
   @Test

@@ -7,6 +7,7 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.Limiter;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.server.Aside;
 import dev.sluice.server.TestParts;
 import dev.sluice.server.access.AuditLog;
@@ -54,12 +55,21 @@ final class TestServer implements AutoCloseable {
   private final RuntimeLimits runtime;
 
   TestServer(Limits limits, BucketStore store) {
-    this(limits, store, SluiceServer.IDLE_TIMEOUT, SluiceServer.REQUEST_TIMEOUT);
+    this(limits, store, MissingDefault.REFUSE);
+  }
+
+  TestServer(Limits limits, BucketStore store, MissingDefault policy) {
+    this(limits, store, policy, SluiceServer.IDLE_TIMEOUT, SluiceServer.REQUEST_TIMEOUT);
   }
 
   TestServer(Limits limits, BucketStore store, Duration idle, Duration request) {
+    this(limits, store, MissingDefault.REFUSE, idle, request);
+  }
+
+  private TestServer(
+      Limits limits, BucketStore store, MissingDefault policy, Duration idle, Duration request) {
     this.runtime = RuntimeLimits.inMemory(new CurrentLimits(limits), store);
-    Limiter limiter = Limiter.of(runtime.limits(), store);
+    Limiter limiter = Limiter.builder(runtime.limits(), store).missingDefault(policy).build();
     MeterRegistry meters = new SimpleMeterRegistry();
     this.history = RateHistory.start(meters);
     ConnectionBudget traffic =

@@ -52,7 +52,7 @@ final class DrainTest {
   /** A server that stops answers as before for a second; half of it is left to a busy machine. */
   private static final long STILL_OPEN_NANOS = TimeUnit.MILLISECONDS.toNanos(500);
 
-  /** SpendPipeline once; throws when it gets no answer. */
+  /** Spends once; throws when it gets no answer. */
   private interface Client {
     void spend(String id) throws Exception;
   }
