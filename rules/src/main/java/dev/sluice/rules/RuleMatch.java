@@ -93,7 +93,7 @@ public record RuleMatch(
   }
 
   /**
-   * Returns the exception for the client if {@link #enforced} throws a {@link InvalidIdException},
+   * Returns the exception for the client if {@link #enforced} throws an {@link InvalidIdException},
    * whose message quotes the value. The client must not receive the value, which can come from a
    * proxy.
    *
