@@ -205,6 +205,7 @@ function signIn(why) {
 
 function showToken() {
   setText(tokenButton, token() ? 'Token: set' : 'Token');
+  document.getElementById('metrics').hidden = Boolean(token()); // a link cannot send it
 }
 
 dialog.addEventListener('close', () => {

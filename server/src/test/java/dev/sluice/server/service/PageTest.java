@@ -537,6 +537,7 @@ final class PageTest {
     find("#token-text").sendKeys("secret-of-a-test");
     button("Use this token").click();
     until(() -> button("Token: set").isDisplayed());
+    assertThat(text("footer")).as("links that need no token").doesNotContain("Metrics");
     assertThat(browser.ask("return sessionStorage.getItem('sluice.token')"))
         .isEqualTo("secret-of-a-test");
     assertThat(browser.ask("return JSON.stringify(localStorage)").toString())
@@ -544,6 +545,7 @@ final class PageTest {
     button("Token: set").click();
     button("Forget it").click();
     until(() -> button("Token").isDisplayed());
+    assertThat(text("footer")).contains("Metrics");
     assertThat(browser.ask("return String(sessionStorage.getItem('sluice.token'))"))
         .isEqualTo("null");
   }
