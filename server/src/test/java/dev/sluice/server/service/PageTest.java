@@ -29,6 +29,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.JavascriptExecutor;
 import org.openqa.selenium.Keys;
@@ -825,6 +827,36 @@ final class PageTest {
   }
 
   @Test
+  void requestThatIsTried_meetsItsRule_andOneThatIsRefusedHasNoAnswer(@TempDir Path folder)
+      throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "LoginsPerIPAddress: {burst: 3, count: 3, period: 1h}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{path: /login, limit: LoginsPerIPAddress, id: '{ip}'}]\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, rules))));
+        Aside.End end = Aside.end(other)) {
+      onPageOf(
+          other,
+          () -> {
+            open("rules");
+            shows(".lead", "1 rule of ");
+            fill("#rule-client", "192.0.2.1");
+            fill("#rule-target", "/login\n");
+            shows(".view [role=status]", "The rule on line 1 charges:", " · 192.0.2.1");
+            fill("#rule-client", "nobody\n");
+            until(() -> !text(".problem").isEmpty());
+            assertThat(text(".view [role=status]")).isEmpty();
+          });
+    }
+    assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  @Test
   void severalQuotas_areAllShown_inTheListAndInABucket(@TempDir Path folder) throws IOException {
     Path limits =
         Files.writeString(
@@ -1259,17 +1291,25 @@ final class PageTest {
     assertThat(find(".tank").isDisplayed()).isTrue();
   }
 
-  @Test
-  void serverThatIsAway_isTold_andItsReturnToo() {
+  @ParameterizedTest
+  @ValueSource(strings = {"rules", "limit?limit=LoginsPerIPAddress"})
+  void serverThatIsAway_isTold_andItsReturnToo(String view) {
+    until(() -> text(".limits").contains("LoginsPerIPAddress"));
     int port = service.addresses().get(0).getPort();
     Aside.end(service).close();
     try {
       until(() -> text("#trouble").contains("The server does not answer."));
       shows(".limits", "LoginsPerIPAddress");
+      browser.ask("location.hash = '#/%s'; return 1".formatted(view));
+      until(() -> text(".view").contains("The server does not answer."));
     } finally {
       service = serve(port);
     }
     until(() -> text("#trouble").isEmpty());
+    await()
+        .atMost(Duration.ofSeconds(20)) // the last day is asked for each minute anyway
+        .until(() -> !text(".view").contains("The server does not answer."));
+    assertThat(text(".lead")).isNotEmpty();
     var unused = browser.console();
   }
 
