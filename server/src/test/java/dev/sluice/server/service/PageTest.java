@@ -339,25 +339,9 @@ final class PageTest {
     try {
       open("limits");
       until(() -> text(".limits").contains("LoginsPerIPAddress"));
-      Object marks =
-          browser.ask(
-              """
-              Date.now = () => Date.parse('2026-03-29T12:00:00Z');
-              return import('/page/charts.js').then(({rateChart}) => {
-                const chart = rateChart('A day', 'day');
-                document.body.append(chart.element);
-                chart.show({}, 289, 300, 300);
-                return new Promise((drawn) => {
-                  const look = () => {
-                    const texts = [...chart.element.querySelectorAll('text')].map((one) => one.textContent);
-                    return texts.length === 0 ? requestAnimationFrame(look)
-                        : drawn(texts.filter((one) => one.includes(':')).join(' '));
-                  };
-                  look();
-                });
-              });
-              """);
-      assertThat(marks).isEqualTo("12:00 09:00 06:00 03:00 00:00 21:00 18:00 15:00 12:00");
+      browser.ask("Date.now = () => Date.parse('2026-03-29T12:00:00Z'); return 1");
+      assertThat(textsOfADay("{}"))
+          .endsWith("/s 12:00 09:00 06:00 03:00 00:00 21:00 18:00 15:00 12:00");
       assertThat(
               browser.ask(
                   "return import('/page/words.js').then(({clock}) => clock(Date.parse('2027-03-01')))"))
@@ -367,6 +351,34 @@ final class PageTest {
       emulate("", Map.of());
       open("limits");
     }
+  }
+
+  @Test
+  void axisOfAChart_isMarkedInTheMiddle_withTheHalfOfItsTop() {
+    assertThat(textsOfADay("{}")).startsWith("0 0.1/s 0.2/s ");
+    assertThat(textsOfADay("{allowed: [135]}")).startsWith("0 0.5/s 1/s ");
+  }
+
+  /** The texts of a day's chart, whose decisions are the argument of the page's function. */
+  private static String textsOfADay(String counts) {
+    return browser
+        .ask(
+            """
+            return import('/page/charts.js').then(({rateChart}) => {
+              const chart = rateChart('A day', 'day');
+              document.body.append(chart.element);
+              chart.show(%s, 289, 300, 300);
+              return new Promise((drawn) => {
+                const look = () => {
+                  const texts = [...chart.element.querySelectorAll('text')].map((one) => one.textContent);
+                  return texts.length === 0 ? requestAnimationFrame(look) : drawn(texts.join(' '));
+                };
+                look();
+              });
+            });
+            """
+                .formatted(counts))
+        .toString();
   }
 
   private static void emulate(String zone, Map<String, Object> locale) {
