@@ -655,15 +655,16 @@ final class PageTest {
             button("Reset").click();
             button("Reset it").click();
             until(() -> text(".result").contains("The bucket was reset: it is full."));
+            until(() -> text("#live").startsWith("10 of 10 tokens."));
 
-            open("limits");
+            find("nav a[href='#/limits']").click();
             until(() -> text("main").contains("LoginsPerIPAddress"));
             until(() -> text("#status").contains("decides as configured"));
             button("Token: set").click();
             button("Forget it").click();
             until(() -> text("#trouble").contains("The server asks for an access token."));
             assertThat(text("main")).doesNotContain("LoginsPerIPAddress", "redis");
-            assertThat(text("#status") + text("#about")).isEmpty();
+            assertThat(text("#status") + text("#about") + text("#live")).isEmpty();
           });
     }
     assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
@@ -866,6 +867,25 @@ final class PageTest {
           });
     }
     assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  @Test
+  void idThatNothingLimits_hasNoDefault(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "OnlyOverrides: {id: string, overridesOnly: true}\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
+        Aside.End end = Aside.end(other)) {
+      onPageOf(
+          other,
+          () -> {
+            openBucket("OnlyOverrides", "k");
+            shows(".problem", "Nothing limits this id");
+            shows("[aria-labelledby=exceptions-title]", "Override\nNone.\n");
+          });
+    }
   }
 
   @Test
