@@ -534,7 +534,8 @@ final class PageTest {
         page.executeAsyncScript(
             """
             const done = arguments[arguments.length - 1];
-            axe.run({resultTypes: ['violations']}).then(
+            const rules = {'label-content-name-mismatch': {enabled: true}};
+            axe.run({resultTypes: ['violations'], rules}).then(
                 result => done(result.violations.flatMap(
                     violation => violation.nodes.map(
                         node => violation.id + ': ' + node.html + ' ' + node.failureSummary))),
