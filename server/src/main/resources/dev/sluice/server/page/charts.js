@@ -52,10 +52,10 @@ function bars(counts, ends) {
   }).join('');
 }
 
-/** A round number at or above a value: 1, 2, 5, 10, 20, 50 and so on. */
+/** A round number at or above a value: 1, 2, 4, 10, 20, 40 and so on. An axis can show half of it exactly. */
 function nice(value) {
   const power = 10 ** Math.floor(Math.log10(value));
-  return [1, 2, 5, 10].map((step) => step * power).find((step) => step >= value * 0.999);
+  return [1, 2, 4, 10].map((step) => step * power).find((step) => step >= value * 0.999);
 }
 
 const KINDS = {allowed: 'allowed', denied: 'denied', shadowDenied: 'shadow-denied'};
@@ -80,7 +80,7 @@ export function rateChart(title, kind) {
     const {counts, steps, stepSeconds, lastSeconds, at} = answer;
     const perSecond = (field, i) => (counts[field]?.[i] ?? 0) / (i === steps - 1 ? Math.max(lastSeconds, 1) : stepSeconds);
     const stacked = (i) => Object.keys(KINDS).reduce((sum, field) => sum + perSecond(field, i), 0);
-    const top = nice(Math.max(...Array.from({length: steps}, (_, i) => stacked(i)), 0.1));
+    const top = nice(Math.max(...Array.from({length: steps}, (_, i) => stacked(i)), 0.2));
     const height = 200;
     const frame = {left: 26 + 8 * Math.max(rate(top).length, rate(top / 2).length), right: 14, top: 12, bottom: 28};
     const inner = {width: width - frame.left - frame.right, height: height - frame.top - frame.bottom};
@@ -104,7 +104,7 @@ export function rateChart(title, kind) {
         const place = x(steps - ago / stepSeconds);
         return [
           s('path', {class: 'grid', d: `M${place} ${frame.top}V${height - frame.bottom}`}),
-          s('text', {x: place, y: height - 8, 'text-anchor': place > width - 40 ? 'end' : place < frame.left + 20 ? 'start' : 'middle'}, word)];
+          s('text', {x: place, y: height - 8, 'text-anchor': place > width - 24 ? 'end' : 'middle'}, word)];
       }),
       paths));
     const group = kind === 'day' ? 12 : 5; // an hour, five seconds

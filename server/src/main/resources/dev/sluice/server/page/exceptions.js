@@ -50,7 +50,7 @@ export function exceptions(context, changed) {
     own = newOwn?.trouble ? null : newOwn;
     setText(override, newOwn
       ? `${own ? `${quotaWords(own).join(', burst ')}. ` : ''}${answer.overrideId === answer.id ? '' : `It is set for each id that begins with ${visible(answer.overrideId)}. `}${told(newOwn)}`
-      : 'None: the default of the limit is in force.');
+      : answer.limited || answer.reason === 'unlimited' ? 'None: the default of the limit is in force.' : 'None.');
     setText(set, newOwn ? 'Change the override' : 'Set an override');
     drop.hidden = !own || own.keptIn === 'files';
     setText(penalty, answer.penaltyUntil

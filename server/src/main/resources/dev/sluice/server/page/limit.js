@@ -52,8 +52,11 @@ export function mount(root, context, query) {
 
   let timer = 0;
   let gone = false;
+  let failed = false; // to get the day, which is asked for again when the server answers
 
   async function load() {
+    clearTimeout(timer);
+    failed = false;
     try {
       const rates = await get(`/v1/rates?limit=${encodeURIComponent(name)}`);
       if (!gone) {
@@ -62,7 +65,8 @@ export function mount(root, context, query) {
       }
     } catch (trouble) {
       if (!gone) {
-        problem.textContent = trouble.kind === 'missing' ? '' : trouble.message;
+        failed = trouble.kind !== 'missing';
+        setText(problem, failed ? trouble.message : '');
         context.report(trouble);
       }
     }
@@ -72,7 +76,7 @@ export function mount(root, context, query) {
   }
 
   context.series = [name];
-  const ends = [context.on('limits', showLimit), context.on('stats', showMinute)];
+  const ends = [context.on('limits', showLimit), context.on('stats', showMinute), context.on('stats', () => failed && load())];
   showMinute();
   context.refresh();
   load();

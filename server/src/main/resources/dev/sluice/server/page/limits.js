@@ -190,7 +190,7 @@ function limitRow(limit, columns) {
     h('th', {scope: 'row', role: 'rowheader'},
       h('a', {class: 'name', href: `#/limit?${link}`}, breakable(limit.name)), h('span', {class: 'note'}, `by ${limit.id}`),
       h('span', {class: 'links'},
-        limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try ${limit.name} in the playground`}, 'Try it'),
+        limit.limited && h('a', {href: `#/playground?${link}`, 'aria-label': `Try it in the playground: ${limit.name}`}, 'Try it'),
         h('a', {href: `#/bucket?${link}`, 'aria-label': `Look up a bucket of ${limit.name}`}, 'Look up'))),
     limitWords(limit).map((text, i) => h('td', {role: 'cell', class: 'quotas', 'data-label': columns[i + 1]}, text)),
     h('td', {role: 'cell', 'data-label': columns[3]}, number(limit.overrides)),

@@ -2,7 +2,7 @@
 // The frame of the page: which view is shown, what the server reports, and how it fails.
 
 import {get, keepToken, token} from './api.js';
-import {h, setText} from './dom.js';
+import {h, say, setText} from './dom.js';
 import {clock, plural, span} from './words.js';
 import * as bucket from './bucket.js';
 import * as denied from './denied.js';
@@ -205,6 +205,7 @@ function signIn(why) {
 
 function showToken() {
   setText(tokenButton, token() ? 'Token: set' : 'Token');
+  document.getElementById('metrics').hidden = Boolean(token()); // a link cannot send it
 }
 
 dialog.addEventListener('close', () => {
@@ -224,6 +225,7 @@ dialog.addEventListener('close', () => {
   status.replaceChildren();
   delete status.dataset.key;
   setText(document.getElementById('about'), '');
+  say('');
   round = 0;
   show();
   poll();

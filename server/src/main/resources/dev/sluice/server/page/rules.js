@@ -27,15 +27,21 @@ export function mount(root, context) {
   const book = h('section', {class: 'card', 'aria-labelledby': 'book-title'}, h('h2', {id: 'book-title'}, 'Rules in force'), list);
   root.append(h('h1', {tabindex: '-1'}, 'Rules'), lead, problem, trial, book);
   let file = '';
+  let failed = false; // to get the rules, which are asked for again when the server answers
 
   async function load(request) {
-    problem.textContent = '';
     try {
       if (request) {
+        problem.textContent = '';
+        result.replaceChildren();
         const {readings} = (await post('/v1/explain', request)).json;
         result.replaceChildren(...readings.map((reading) => shown(reading, readings.length > 1)));
       }
       const answer = await get('/v1/rules');
+      if (failed) {
+        failed = false;
+        problem.textContent = '';
+      }
       file = answer.file;
       setText(lead, answer.rules.length === 0
         ? 'No rules are loaded: a proxy names the limits itself.'
@@ -45,7 +51,8 @@ export function mount(root, context) {
       body.replaceChildren(...answer.rules.map((rule) => h('tr', {id: `rule-${rule.line}`},
         h('td', {}, rule.line), h('td', {}, rule.for), h('td', {}, h('code', {}, visible(rule.matches))))));
     } catch (trouble) {
-      problem.textContent = trouble.message;
+      failed ||= !request;
+      setText(problem, trouble.message);
       context.report(trouble);
     }
   }
@@ -76,5 +83,5 @@ export function mount(root, context) {
     });
   });
   load();
-  return () => {};
+  return context.on('stats', () => failed && load());
 }

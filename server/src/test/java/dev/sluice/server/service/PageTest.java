@@ -29,6 +29,7 @@ import java.net.http.HttpResponse.BodyHandlers;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.time.Duration;
 import java.time.Instant;
 import java.time.temporal.ChronoUnit;
 import java.util.List;
@@ -46,6 +47,7 @@ import org.junit.jupiter.api.condition.EnabledIf;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.openqa.selenium.By;
 import org.openqa.selenium.JavascriptExecutor;
 import org.openqa.selenium.Keys;
@@ -66,6 +68,8 @@ final class PageTest {
   private static final String SPEND = "{\"limit\":\"LoginsPerIPAddress\",\"id\":\"192.0.2.77\"}";
   private static final String BIG_UNTIL =
       "{\"burst\":200,\"count\":200,\"period\":\"1m\",\"until\":\"%s\"}";
+  private static final String SEVERAL_UNTIL =
+      "{\"quotas\":[\"200 per 1h\",\"20 per 1s\"],\"until\":\"2200-03-01\"}";
   private static final String DESCRIPTOR =
       """
       {"domain": "edge", "descriptors": [{"entries": [{"key": "remote_address", "value": "192.0.2.7"}]}]}
@@ -335,25 +339,9 @@ final class PageTest {
     try {
       open("limits");
       until(() -> text(".limits").contains("LoginsPerIPAddress"));
-      Object marks =
-          browser.ask(
-              """
-              Date.now = () => Date.parse('2026-03-29T12:00:00Z');
-              return import('/page/charts.js').then(({rateChart}) => {
-                const chart = rateChart('A day', 'day');
-                document.body.append(chart.element);
-                chart.show({}, 289, 300, 300);
-                return new Promise((drawn) => {
-                  const look = () => {
-                    const texts = [...chart.element.querySelectorAll('text')].map((one) => one.textContent);
-                    return texts.length === 0 ? requestAnimationFrame(look)
-                        : drawn(texts.filter((one) => one.includes(':')).join(' '));
-                  };
-                  look();
-                });
-              });
-              """);
-      assertThat(marks).isEqualTo("12:00 09:00 06:00 03:00 00:00 21:00 18:00 15:00 12:00");
+      browser.ask("Date.now = () => Date.parse('2026-03-29T12:00:00Z'); return 1");
+      assertThat(textsOfADay("{}"))
+          .endsWith("/s 12:00 09:00 06:00 03:00 00:00 21:00 18:00 15:00 12:00");
       assertThat(
               browser.ask(
                   "return import('/page/words.js').then(({clock}) => clock(Date.parse('2027-03-01')))"))
@@ -363,6 +351,34 @@ final class PageTest {
       emulate("", Map.of());
       open("limits");
     }
+  }
+
+  @Test
+  void axisOfAChart_isMarkedInTheMiddle_withTheHalfOfItsTop() {
+    assertThat(textsOfADay("{}")).startsWith("0 0.1/s 0.2/s ");
+    assertThat(textsOfADay("{allowed: [135]}")).startsWith("0 0.5/s 1/s ");
+  }
+
+  /** The texts of a day's chart, whose decisions are the argument of the page's function. */
+  private static String textsOfADay(String counts) {
+    return browser
+        .ask(
+            """
+            return import('/page/charts.js').then(({rateChart}) => {
+              const chart = rateChart('A day', 'day');
+              document.body.append(chart.element);
+              chart.show(%s, 289, 300, 300);
+              return new Promise((drawn) => {
+                const look = () => {
+                  const texts = [...chart.element.querySelectorAll('text')].map((one) => one.textContent);
+                  return texts.length === 0 ? requestAnimationFrame(look) : drawn(texts.join(' '));
+                };
+                look();
+              });
+            });
+            """
+                .formatted(counts))
+        .toString();
   }
 
   private static void emulate(String zone, Map<String, Object> locale) {
@@ -468,6 +484,8 @@ final class PageTest {
   void eachView_fitsTheScreen_andHasNoFaultOfAccess(Look look) throws IOException {
     spend("SignUpsPerIPAddress", "2001:db8:1234:5678:9abc:def0:1234:5678", 5);
     penalize("SignUpsPerIPAddress/2001:db8:1234:5678:9abc:def0:1234:1", "{\"for\":\"1h\"}");
+    String override = "/v1/admin/overrides/ApiCallsPerKey/bob";
+    assertThat(admin("PUT", override, SEVERAL_UNTIL)).isEqualTo(200);
     browser.look(look);
     boolean isOfAccess = look.width() == 1000 || look.name().equals("phone-dark");
     for (String view :
@@ -485,7 +503,9 @@ final class PageTest {
               ? ".facts dd"
               : view.startsWith("limit?") || view.equals("rules")
                   ? ".lead"
-                  : "tbody tr, .level-now b";
+                  : view.equals("settings")
+                      ? "section:has(td) ~ section td" // both lists
+                      : "tbody tr, .level-now b";
       until(() -> !text(full).isBlank() && !text(full).equals("–"));
       assertThat(browser.ask("return document.documentElement.scrollWidth"))
           .as(view)
@@ -497,6 +517,7 @@ final class PageTest {
         assertThat(faultsOfAccess()).as(view).isEmpty();
       }
     }
+    assertThat(admin("DELETE", override, "")).isEqualTo(200);
     // Skipped without it. To .ci/run, a skipped test is a failed one.
     if (isOfAccess) {
       assumeThat(AXE)
@@ -513,7 +534,8 @@ final class PageTest {
         page.executeAsyncScript(
             """
             const done = arguments[arguments.length - 1];
-            axe.run({resultTypes: ['violations']}).then(
+            const rules = {'label-content-name-mismatch': {enabled: true}};
+            axe.run({resultTypes: ['violations'], rules}).then(
                 result => done(result.violations.flatMap(
                     violation => violation.nodes.map(
                         node => violation.id + ': ' + node.html + ' ' + node.failureSummary))),
@@ -537,6 +559,7 @@ final class PageTest {
     find("#token-text").sendKeys("secret-of-a-test");
     button("Use this token").click();
     until(() -> button("Token: set").isDisplayed());
+    assertThat(text("footer")).as("links that need no token").doesNotContain("Metrics");
     assertThat(browser.ask("return sessionStorage.getItem('sluice.token')"))
         .isEqualTo("secret-of-a-test");
     assertThat(browser.ask("return JSON.stringify(localStorage)").toString())
@@ -544,6 +567,7 @@ final class PageTest {
     button("Token: set").click();
     button("Forget it").click();
     until(() -> button("Token").isDisplayed());
+    assertThat(text("footer")).contains("Metrics");
     assertThat(browser.ask("return String(sessionStorage.getItem('sluice.token'))"))
         .isEqualTo("null");
   }
@@ -632,15 +656,16 @@ final class PageTest {
             button("Reset").click();
             button("Reset it").click();
             until(() -> text(".result").contains("The bucket was reset: it is full."));
+            until(() -> text("#live").startsWith("10 of 10 tokens."));
 
-            open("limits");
+            find("nav a[href='#/limits']").click();
             until(() -> text("main").contains("LoginsPerIPAddress"));
             until(() -> text("#status").contains("decides as configured"));
             button("Token: set").click();
             button("Forget it").click();
             until(() -> text("#trouble").contains("The server asks for an access token."));
             assertThat(text("main")).doesNotContain("LoginsPerIPAddress", "redis");
-            assertThat(text("#status") + text("#about")).isEmpty();
+            assertThat(text("#status") + text("#about") + text("#live")).isEmpty();
           });
     }
     assertThat(browser.console()).allMatch(line -> line.matches(".* (401|403) .*"));
@@ -813,6 +838,55 @@ final class PageTest {
           });
     }
     assertThat(browser.console()).isEmpty();
+  }
+
+  @Test
+  void requestThatIsTried_meetsItsRule_andOneThatIsRefusedHasNoAnswer(@TempDir Path folder)
+      throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "LoginsPerIPAddress: {burst: 3, count: 3, period: 1h}\n");
+    Path rules =
+        Files.writeString(
+            folder.resolve("rules.yml"),
+            "rules: [{path: /login, limit: LoginsPerIPAddress, id: '{ip}'}]\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, rules))));
+        Aside.End end = Aside.end(other)) {
+      onPageOf(
+          other,
+          () -> {
+            open("rules");
+            shows(".lead", "1 rule of ");
+            fill("#rule-client", "192.0.2.1");
+            fill("#rule-target", "/login\n");
+            shows(".view [role=status]", "The rule on line 1 charges:", " · 192.0.2.1");
+            fill("#rule-client", "nobody\n");
+            until(() -> !text(".problem").isEmpty());
+            assertThat(text(".view [role=status]")).isEmpty();
+          });
+    }
+    assertThat(browser.console()).singleElement().asString().contains("400");
+  }
+
+  @Test
+  void idThatNothingLimits_hasNoDefault(@TempDir Path folder) throws IOException {
+    Path limits =
+        Files.writeString(
+            folder.resolve("limits.yml"), "OnlyOverrides: {id: string, overridesOnly: true}\n");
+    try (Service other =
+            Service.start(
+                Configs.of(Sources.of(new ServerConfig.Files(limits, null, null, null))));
+        Aside.End end = Aside.end(other)) {
+      onPageOf(
+          other,
+          () -> {
+            openBucket("OnlyOverrides", "k");
+            shows(".problem", "Nothing limits this id");
+            shows("[aria-labelledby=exceptions-title]", "Override\nNone.\n");
+          });
+    }
   }
 
   @Test
@@ -1179,8 +1253,7 @@ final class PageTest {
   @Test
   void whileTheStoreIsDown_anOverrideIsChanged_andKeepsWhatIsNotChanged() {
     String path = "/v1/admin/overrides/LoginsPerIPAddress/192.0.2.60";
-    String several = "{\"quotas\":[\"200 per 1h\",\"20 per 1s\"],\"until\":\"2200-03-01\"}";
-    assertThat(admin("PUT", path, several)).isEqualTo(200);
+    assertThat(admin("PUT", path, SEVERAL_UNTIL)).isEqualTo(200);
     redis.kill();
     try {
       until(() -> text("#status").contains("The server cannot decide now: the store does not"));
@@ -1251,17 +1324,25 @@ final class PageTest {
     assertThat(find(".tank").isDisplayed()).isTrue();
   }
 
-  @Test
-  void serverThatIsAway_isTold_andItsReturnToo() {
+  @ParameterizedTest
+  @ValueSource(strings = {"rules", "limit?limit=LoginsPerIPAddress"})
+  void serverThatIsAway_isTold_andItsReturnToo(String view) {
+    until(() -> text(".limits").contains("LoginsPerIPAddress"));
     int port = service.addresses().get(0).getPort();
     Aside.end(service).close();
     try {
       until(() -> text("#trouble").contains("The server does not answer."));
       shows(".limits", "LoginsPerIPAddress");
+      browser.ask("location.hash = '#/%s'; return 1".formatted(view));
+      until(() -> text(".view").contains("The server does not answer."));
     } finally {
       service = serve(port);
     }
     until(() -> text("#trouble").isEmpty());
+    await()
+        .atMost(Duration.ofSeconds(20)) // the last day is asked for each minute anyway
+        .until(() -> !text(".view").contains("The server does not answer."));
+    assertThat(text(".lead")).isNotEmpty();
     var unused = browser.console();
   }
 
