@@ -340,6 +340,10 @@ final class GrpcProtocolTest {
         post(METHOD, framed(message("ann")), "grpc-timeout", "100m", "grpc-encoding", encoding);
     assertThat(response.trailers().get("grpc-status", response.headers().get("grpc-status")))
         .isEqualTo(Integer.toString(Status.Code.DEADLINE_EXCEEDED.value()));
+    // Armeria may send this status before the server gives the charge up.
+    await()
+        .untilAsserted(
+            () -> assertThat(server.meters.find("sluice.rls.requests").timers()).isNotEmpty());
     store.gate.complete(null);
     server.stop();
     assertThat(server.meters.find("sluice.rls.requests").timers())
