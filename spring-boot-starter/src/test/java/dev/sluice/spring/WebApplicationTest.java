@@ -53,11 +53,14 @@ import reactor.core.publisher.Mono;
 class WebApplicationTest {
 
   private final WebApplicationType type;
-  private final HttpClient client =
-      HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  private HttpClient client = newClient();
   private static ConfigurableApplicationContext usual;
 
   private ConfigurableApplicationContext context;
+
+  private static HttpClient newClient() {
+    return HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).build();
+  }
 
   WebApplicationTest(WebApplicationType type) {
     this.type = type;
@@ -397,6 +400,7 @@ class WebApplicationTest {
       HttpResponse<String> refused = get(path);
       assertThat(refused.statusCode()).as(path).isEqualTo(503);
       assertThat(refused.body()).contains("#temporary-reduced-capacity");
+      client = newClient(); // Tomcat closes a connection after a 503
     }
     assertThat(get("/actuator/health").body()).contains("\"sluice\":{\"status\":\"DOWN\"");
   }
