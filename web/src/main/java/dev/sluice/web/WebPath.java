@@ -37,9 +37,6 @@ public final class WebPath {
   private static final Pattern SCRIPT =
       Pattern.compile("/(index|app|app_dev)\\.php|\\.php(?=/)", Pattern.CASE_INSENSITIVE);
 
-  private static final Pattern ESCAPED_SEMICOLON = Pattern.compile("%3[bB]");
-  private static final Pattern ESCAPED_BACKSLASH = Pattern.compile("%5[cC]");
-
   /** With the path itself, each script's three readings make 16, as many as a request may have. */
   private static final int MOST_SCRIPTS = 5;
 
@@ -86,10 +83,9 @@ public final class WebPath {
    */
   public static List<String> readingsOfAny(String path) {
     List<String> readings = readings(path, true);
-    String decoded = ESCAPED_SEMICOLON.matcher(path).replaceAll(";");
-    if (!decoded.equals(path)) {
+    if (path.contains("%3b") || path.contains("%3B")) {
       Set<String> both = new LinkedHashSet<>(readings);
-      both.addAll(readings(decoded, true));
+      both.addAll(readings(path.replace("%3b", ";").replace("%3B", ";"), true));
       readings = List.copyOf(both);
     }
     if (readings.stream().noneMatch(one -> one.indexOf('.') >= 0 && SCRIPT.matcher(one).find())) {
@@ -134,7 +130,7 @@ public final class WebPath {
     boolean splits = slash || backslash;
     if (all.chars().anyMatch(Character::isISOControl)
         || (slash && backslash)
-        || (path.indexOf('\\') >= 0 && ESCAPED_BACKSLASH.matcher(path).find())
+        || (path.indexOf('\\') >= 0 && (path.contains("%5c") || path.contains("%5C")))
         || (splits && hasDots(all))
         || splitsInAParameter(path)) {
       throw new UnusableRequestException("the path has an ambiguous or malformed escape");
