@@ -106,23 +106,32 @@ public record RuleMatch(
   }
 
   private List<Transaction> transactions(Limits limits, long hits, boolean shadow) {
-    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    List<Transaction> all = new ArrayList<>(charges.size());
     for (RuleCharge charge : charges) {
       if (charge.shadow() == shadow) {
-        Transaction transaction;
         try {
-          transaction = charge.transaction(limits, hits);
+          all.add(charge.transaction(limits, hits));
         } catch (InvalidRequestException e) {
-          if (shadow) {
-            continue;
+          if (!shadow) {
+            throw e;
           }
-          throw e;
         }
-        byBucket.merge(
-            transaction.bucketKey(),
-            transaction,
-            (one, two) -> two.cost() > one.cost() ? two : one);
       }
+    }
+    return onePerBucket(all);
+  }
+
+  /**
+   * Returns one transaction for each bucket: the first one with the bucket's highest cost.
+   *
+   * @param transactions the transactions of one request
+   * @return the transactions, in the order in which their buckets come first
+   */
+  public static List<Transaction> onePerBucket(List<Transaction> transactions) {
+    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    for (Transaction transaction : transactions) {
+      byBucket.merge(
+          transaction.bucketKey(), transaction, (one, two) -> two.cost() > one.cost() ? two : one);
     }
     return List.copyOf(byBucket.values());
   }

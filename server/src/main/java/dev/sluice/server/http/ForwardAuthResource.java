@@ -54,7 +54,6 @@ import io.netty.util.AsciiString;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.HashSet;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -228,7 +227,7 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
    * bucket become one charge with the highest of their costs.
    */
   private Charges named(AskedRequest asked, List<Wanted> wanted, Limits limits, Caller caller) {
-    Map<String, Transaction> byBucket = new LinkedHashMap<>();
+    List<Transaction> all = new ArrayList<>(wanted.size());
     Set<String> written = new HashSet<>();
     RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
@@ -254,13 +253,10 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
               "found the bucket %s again, expected each bucket once"
                   .formatted(transaction.bucketKey()));
         }
-        byBucket.merge(
-            transaction.bucketKey(),
-            transaction,
-            (first, second) -> second.cost() > first.cost() ? second : first);
+        all.add(transaction);
       }
     }
-    return byBucket.isEmpty() ? Charges.NONE : Charges.of(List.copyOf(byBucket.values()));
+    return Charges.of(RuleMatch.onePerBucket(all));
   }
 
   /** Looks up the charge of a limit that exists and that the caller may use. */
