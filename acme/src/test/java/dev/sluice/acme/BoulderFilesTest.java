@@ -12,7 +12,7 @@ import dev.sluice.testkit.ManualTime;
 import dev.sluice.testkit.Vectors;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
-import dev.sluice.yaml.OverridesCsv;
+import dev.sluice.yaml.internal.OverridesCsv;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;

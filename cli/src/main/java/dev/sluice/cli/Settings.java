@@ -5,12 +5,12 @@ import dev.sluice.cli.DatabaseOptions.OverrideTableOptions;
 import dev.sluice.cli.DoorOptions.AccessOptions;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
-import dev.sluice.yaml.CompanionFile;
 import dev.sluice.yaml.LimitFiles;
-import dev.sluice.yaml.Node;
 import dev.sluice.yaml.Problem;
-import dev.sluice.yaml.Problems;
-import dev.sluice.yaml.Values;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
+import dev.sluice.yaml.internal.Values;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -345,7 +345,7 @@ final class Settings {
    * Parses one configuration file: a map from options to their values. The good values of a file
    * with mistakes are kept, so that all mistakes can be reported at once. Not thread-safe.
    */
-  private static final class SettingsFile implements CompanionFile<SettingsFile.Content> {
+  private static final class SettingsFile implements CompanionReader<SettingsFile.Content> {
 
     /**
      * The value of one option in a configuration file.

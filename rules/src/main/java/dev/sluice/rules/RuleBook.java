@@ -20,7 +20,7 @@ import dev.sluice.web.RequestRules;
 import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.yaml.CompanionFile;
-import dev.sluice.yaml.Node;
+import dev.sluice.yaml.internal.Node;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.List;

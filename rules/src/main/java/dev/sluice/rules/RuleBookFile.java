@@ -9,11 +9,11 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.rules.RuleFinder.AnyRule;
 import dev.sluice.rules.RuleMatch.RuleCharging.Charged;
-import dev.sluice.yaml.CompanionFile;
-import dev.sluice.yaml.Fields;
-import dev.sluice.yaml.Node;
-import dev.sluice.yaml.Problems;
-import dev.sluice.yaml.Values;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Fields;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
+import dev.sluice.yaml.internal.Values;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.HashSet;
@@ -31,7 +31,7 @@ import org.jspecify.annotations.Nullable;
  * optionally the field {@code rulesOnly}, a list of domains whose descriptors are limited by rules
  * only.
  */
-final class RuleBookFile implements CompanionFile<RuleBook> {
+final class RuleBookFile implements CompanionReader<RuleBook> {
 
   static final String RULES = "rules";
   private static final String RULES_ONLY = "rulesOnly";

@@ -2,7 +2,7 @@
 package dev.sluice.rules;
 
 import dev.sluice.internal.text.SafeText;
-import dev.sluice.yaml.Node;
+import dev.sluice.yaml.internal.Node;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.stream.Collectors;

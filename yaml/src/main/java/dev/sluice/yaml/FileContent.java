@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.yaml.internal.NodeReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.file.AccessDeniedException;
@@ -16,19 +17,6 @@ import org.jspecify.annotations.Nullable;
 
 /** The content of a file, or the reason why the file could not be read. */
 final class FileContent {
-
-  /** The maximum size of a file in bytes, which is enough for half a million overrides. */
-  private static final int MOST_BYTES = 16 << 20;
-
-  /**
-   * The minimum of the heap's size divided by a file's size: reading a file needs up to 16 times
-   * the file's size, while the current limits stay in memory.
-   */
-  private static final int HEAP_PER_FILE = 32;
-
-  /** The largest file that is read, in bytes: 16 MiB, or less if the heap is small. */
-  static final int MAX_BYTES =
-      (int) Math.min(MOST_BYTES, Runtime.getRuntime().maxMemory() / HEAP_PER_FILE);
 
   private static final String NO_SUCH_FILE = "there is no such file";
 
@@ -59,9 +47,9 @@ final class FileContent {
     // Reads one byte more than allowed instead of checking the size, since the file can grow during
     // the read.
     try (InputStream in = Files.newInputStream(path)) {
-      byte[] bytes = in.readNBytes(MAX_BYTES + 1);
-      if (bytes.length > MAX_BYTES) {
-        return failed(path, tooLarge(MAX_BYTES));
+      byte[] bytes = in.readNBytes(NodeReader.MAX_BYTES + 1);
+      if (bytes.length > NodeReader.MAX_BYTES) {
+        return failed(path, tooLarge(NodeReader.MAX_BYTES));
       }
       return new FileContent(file, bytes, null);
     } catch (IOException | SecurityException e) {
@@ -70,9 +58,9 @@ final class FileContent {
   }
 
   static String tooLarge(int maxBytes) {
-    return maxBytes < MOST_BYTES
+    return maxBytes < NodeReader.MOST_BYTES
         ? "the file has more than %s KiB; a larger heap of the JVM allows up to %s"
-            .formatted(maxBytes >> 10, MOST_BYTES >> 10)
+            .formatted(maxBytes >> 10, NodeReader.MOST_BYTES >> 10)
         : "the file has more than %1$s MiB, the maximum".formatted(maxBytes >> 20);
   }
 

@@ -4,6 +4,8 @@ package dev.sluice.yaml;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.util.List;
 import java.util.Set;
 import java.util.stream.Stream;

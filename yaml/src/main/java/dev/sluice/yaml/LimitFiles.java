@@ -9,6 +9,8 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.yaml.internal.AttachedFiles;
+import dev.sluice.yaml.internal.CompanionReader;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;
 import java.nio.file.Path;
@@ -232,7 +234,7 @@ public final class LimitFiles {
     return companions.stream().flatMap(one -> Stream.ofNullable(one.file())).toList();
   }
 
-  /** Returns the files that were added with {@link Builder#attach}, in order. */
+  /** Returns the files of all {@link AttachedFiles}, in order. */
   List<Path> attachedPaths() {
     return attached.stream().flatMap(one -> one.files().stream()).toList();
   }
@@ -250,7 +252,7 @@ public final class LimitFiles {
    * A companion file and its reader. If {@code file} is null, the reader's sections are in other
    * files.
    */
-  record Companion(@Nullable Path file, CompanionFile<?> reader) {}
+  record Companion(@Nullable Path file, CompanionReader<?> reader) {}
 
   /** Makes {@link LimitFiles}. Not thread-safe. */
   public static final class Builder {
@@ -313,39 +315,30 @@ public final class LimitFiles {
      * of the limit files has a mistake, none of these files takes effect.
      *
      * @param file the file
-     * @param reader reads the file. Only one file is allowed for each type of content, unless
-     *     {@link CompanionFile#joined} merges the contents of several files
+     * @param reader reads the file. Only one file is allowed for each type of content, unless the
+     *     reader merges the contents of several files
      * @return this
      */
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {
-      companions.add(new Companion(file, reader));
+      companions.add(new Companion(file, (CompanionReader<?>) reader));
       return this;
     }
 
     /**
-     * Adds a reader of {@linkplain CompanionFile#sections sections} that have no file of their own,
-     * but can occur in any of the limit files.
+     * Adds a reader of sections that have no file of their own, but can occur in any of the limit
+     * files, or a reader that names its own files.
      *
-     * @param reader reads the sections
+     * @param reader the reader; at most one for each type of content
      * @return this
      */
     @CanIgnoreReturnValue
     public Builder companion(CompanionFile<?> reader) {
-      companions.add(new Companion(null, reader));
-      return this;
-    }
-
-    /**
-     * Adds files that are not YAML. The files are loaded together with the limits, like a
-     * {@linkplain #companion companion file}.
-     *
-     * @param files the files and their reader; at most one reader for each type of value
-     * @return this
-     */
-    @CanIgnoreReturnValue
-    public Builder attach(AttachedFiles<?> files) {
-      attached.add(files);
+      if (reader instanceof AttachedFiles<?> files) {
+        attached.add(files);
+      } else {
+        companions.add(new Companion(null, (CompanionReader<?>) reader));
+      }
       return this;
     }
 
@@ -443,7 +436,8 @@ public final class LimitFiles {
     }
 
     /**
-     * Adds a {@link LimitPlaces} object to the loaded limits, as a companion.
+     * Keeps the file and line of each default and override with the loaded limits, for Sluice's
+     * server.
      *
      * @return this
      */
@@ -470,8 +464,7 @@ public final class LimitFiles {
       }
       if (copy != null && !attached.isEmpty()) {
         throw new IllegalStateException(
-            "attached files can contain secrets, so they cannot be combined with a copy; do not call"
-                + " both attach and copy");
+            "attached files can contain secrets, so they cannot be combined with a copy; do not call copy");
       }
       return new LimitFiles(this);
     }

@@ -5,6 +5,8 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.Limits;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.yaml.internal.NodeReader;
 import java.io.IOException;
 import java.io.InputStream;
 import java.nio.ByteBuffer;
@@ -90,7 +91,7 @@ record LimitsCopy(Snapshot snapshot, Instant at) {
     try (InputStream in = Files.newInputStream(file)) {
       return FileContent.of(
           file.toString(),
-          in.readNBytes((int) Math.min(MOST_FILES * FileContent.MAX_BYTES, Integer.MAX_VALUE)));
+          in.readNBytes((int) Math.min(MOST_FILES * NodeReader.MAX_BYTES, Integer.MAX_VALUE)));
     } catch (IOException | SecurityException e) {
       return FileContent.failed(file, FileContent.explain(e));
     }

@@ -7,6 +7,14 @@ import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
+import dev.sluice.yaml.internal.AttachedFiles;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.LapsingReservations;
+import dev.sluice.yaml.internal.LimitPlaces;
+import dev.sluice.yaml.internal.LongestReservations;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.NodeReader;
+import dev.sluice.yaml.internal.Problems;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashSet;
@@ -32,7 +40,7 @@ final class Loading {
    * @param limits the limits; null if there is a mistake
    * @param problems mistakes and warnings, sorted
    * @param reduced returns the limits in force without everything that a file with a mistake
-   *     revokes, such as access tokens; see {@link CompanionFile#reduced}
+   *     revokes, such as access tokens; see {@link CompanionReader#reduced}
    * @param lacksOverrides whether the file of overrides is empty or unreadable
    */
   record Loaded(
@@ -265,7 +273,7 @@ final class Loading {
     Limits whole = limits;
     Set<String> read = new HashSet<>();
     for (int i = 0; i < files.companions.size(); i++) {
-      CompanionFile<?> reader = files.companions.get(i).reader();
+      CompanionReader<?> reader = files.companions.get(i).reader();
       read.addAll(reader.sections());
       Source own = companions.get(i);
       Source other = having(reader.sections());
@@ -294,7 +302,7 @@ final class Loading {
   }
 
   private <T> Limits withCompanion(
-      CompanionFile<T> reader, Limits limits, Source source, boolean isOwn, boolean areKnown) {
+      CompanionReader<T> reader, Limits limits, Source source, boolean isOwn, boolean areKnown) {
     boolean isSplit = !reader.sections().isEmpty();
     boolean hasRest = isOwn && !isNamedOtherwise(source);
     Node root = isSplit ? source.sections.only(reader.sections(), hasRest) : source.root;
@@ -446,8 +454,6 @@ final class Loading {
 
   /** A file of the load, parsed to nodes. */
   private static final class Source {
-    private static final NodeReader.Content UNREAD = new NodeReader.Content(null, false);
-
     final String file;
     final Problems problems;
     final @Nullable Node root;
@@ -498,10 +504,9 @@ final class Loading {
       String fault = content.fault();
       if (fault != null) {
         problems.mistake(fault);
-        return UNREAD;
+        return NodeReader.UNREAD;
       }
-      String text = Utf8.decode(content.bytes(), problems);
-      return text == null ? UNREAD : NodeReader.read(text, hasAliases, problems);
+      return NodeReader.read(content.bytes(), hasAliases, problems);
     }
   }
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.yaml;
 
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * Limit files: reads YAML to {@link dev.sluice.limit.Limits} and reports every mistake with its
- * position, writes limits as YAML, and watches files to apply a valid change at run time.
+ * position, and watches files to apply a valid change at run time.
  */
 @NullMarked
 @CheckReturnValue

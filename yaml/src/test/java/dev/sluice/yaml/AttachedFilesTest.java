@@ -7,6 +7,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;
+import dev.sluice.yaml.internal.AttachedFiles;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -51,7 +52,7 @@ final class AttachedFilesTest {
 
   private LimitFiles files() {
     return LimitFiles.builder()
-        .attach(new Pair(folder.resolve("one"), folder.resolve("other")))
+        .companion(new Pair(folder.resolve("one"), folder.resolve("other")))
         .build();
   }
 

@@ -13,6 +13,9 @@ import dev.sluice.limit.Limits;
 import dev.sluice.limit.Limits.Requirement;
 import dev.sluice.limit.Limits.Requirement.MissingDefault;
 import dev.sluice.testkit.Vectors;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -590,7 +593,7 @@ class LimitFilesWatcherTest {
   private record WordList(List<String> words) {}
 
   /** Rules that are words. */
-  private static final class Words implements CompanionFile<WordList> {
+  private static final class Words implements CompanionReader<WordList> {
 
     @Override
     public Class<WordList> type() {

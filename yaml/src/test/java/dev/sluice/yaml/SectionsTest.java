@@ -8,6 +8,9 @@ import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -205,7 +208,7 @@ class SectionsTest {
   }
 
   /** Reads the keys of what it is given. */
-  private static final class Rules implements CompanionFile<String> {
+  private static final class Rules implements CompanionReader<String> {
     @Override
     public Class<String> type() {
       return String.class;

@@ -15,22 +15,22 @@ import java.util.Objects;
 import java.util.stream.Stream;
 
 /** Limit files of the test resources, and how the name of one says what it is. */
-final class TestFiles {
+public final class TestFiles {
 
   private TestFiles() {}
 
   /** A builder that knows the names of the vectors, and the samples. */
-  static LimitFiles.Builder builder() {
+  public static LimitFiles.Builder builder() {
     return LimitFiles.builder().catalogue(Vectors.names()).samples(Catalogue.samples());
   }
 
   /** A file of defaults alone, under the same names. */
-  static LimitFiles of(Path defaults) {
+  public static LimitFiles of(Path defaults) {
     return builder().defaults(defaults).build();
   }
 
   /** The folder of resources beside this class. */
-  static Path folder(String name) {
+  public static Path folder(String name) {
     URL url = Objects.requireNonNull(TestFiles.class.getResource(name), name);
     try {
       return Path.of(url.toURI());
@@ -39,7 +39,7 @@ final class TestFiles {
     }
   }
 
-  static List<Path> yaml(String folder) {
+  public static List<Path> yaml(String folder) {
     try (Stream<Path> files = Files.list(folder(folder))) {
       return files.filter(f -> f.toString().endsWith(".yml")).sorted().toList();
     } catch (IOException e) {
@@ -48,7 +48,7 @@ final class TestFiles {
   }
 
   /** A file by itself, as what its name says: defaults, overrides or names. */
-  static LimitFiles alone(Path file) {
+  public static LimitFiles alone(Path file) {
     String name = file.getFileName().toString();
     LimitFiles.Builder files = builder();
     if (name.contains("overrides")) {
@@ -58,11 +58,11 @@ final class TestFiles {
   }
 
   /** The problems as lines, without the file's name. */
-  static List<String> lines(List<Problem> problems) {
+  public static List<String> lines(List<Problem> problems) {
     return problems.stream().map(p -> p.toString().substring(p.file().length() + 1)).toList();
   }
 
-  static String read(Path file) {
+  public static String read(Path file) {
     try {
       return Files.readString(file);
     } catch (IOException e) {
@@ -71,7 +71,7 @@ final class TestFiles {
   }
 
   @CanIgnoreReturnValue
-  static Path write(Path file, String text) {
+  public static Path write(Path file, String text) {
     try {
       return Files.writeString(file, text);
     } catch (IOException e) {

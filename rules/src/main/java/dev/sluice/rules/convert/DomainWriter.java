@@ -14,7 +14,7 @@ import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.yaml.Node;
+import dev.sluice.yaml.internal.Node;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;

@@ -5,15 +5,15 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
 import dev.sluice.limit.Limits;
-import dev.sluice.rules.Replacements;
 import dev.sluice.rules.ValuePattern;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Branch.Rate;
 import dev.sluice.rules.convert.EnvoyRateLimitFile.Domains.Domain;
-import dev.sluice.yaml.CompanionFile;
-import dev.sluice.yaml.Fields;
-import dev.sluice.yaml.Node;
-import dev.sluice.yaml.Problems;
-import dev.sluice.yaml.Values;
+import dev.sluice.rules.internal.Replacements;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Fields;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
+import dev.sluice.yaml.internal.Values;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * Parses the configuration of envoyproxy/ratelimit. An unknown field is a mistake; a setting that
  * Sluice files cannot express is a warning.
  */
-final class EnvoyRateLimitFile implements CompanionFile<EnvoyRateLimitFile.Domains> {
+final class EnvoyRateLimitFile implements CompanionReader<EnvoyRateLimitFile.Domains> {
 
   private static final List<String> ROOT = List.of("domain", "descriptors");
   private static final List<String> DESCRIPTOR =

@@ -9,11 +9,11 @@ import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Permission.Role;
 import dev.sluice.server.access.Tokens.Grant;
 import dev.sluice.server.access.Tokens.Scopes;
-import dev.sluice.yaml.CompanionFile;
-import dev.sluice.yaml.Fields;
-import dev.sluice.yaml.Node;
-import dev.sluice.yaml.Problems;
-import dev.sluice.yaml.Values;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Fields;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
+import dev.sluice.yaml.internal.Values;
 import java.util.ArrayList;
 import java.util.EnumSet;
 import java.util.HashMap;
@@ -29,7 +29,7 @@ import org.jspecify.annotations.Nullable;
 
 /** Reads a tokens file, which lists tokens and certificates. Stateless. */
 record TokensFile(boolean asksForCertificates, UnaryOperator<Limits> meant)
-    implements CompanionFile<Tokens> {
+    implements CompanionReader<Tokens> {
 
   private static final List<String> LISTS = List.of("tokens", "certificates");
   private static final List<String> TOKEN_FIELDS =

@@ -16,14 +16,14 @@ import dev.sluice.server.admin.Keeper.ListKeeper;
 import dev.sluice.server.admin.RuntimeLimits.KeepException;
 import dev.sluice.server.admin.Setting.Kept;
 import dev.sluice.server.base.SymlinkTargets;
-import dev.sluice.yaml.CompanionFile;
-import dev.sluice.yaml.Fields;
 import dev.sluice.yaml.LimitFiles;
 import dev.sluice.yaml.LimitFilesException;
-import dev.sluice.yaml.LimitsYaml;
-import dev.sluice.yaml.Node;
-import dev.sluice.yaml.Problems;
-import dev.sluice.yaml.Values;
+import dev.sluice.yaml.internal.CompanionReader;
+import dev.sluice.yaml.internal.Fields;
+import dev.sluice.yaml.internal.LimitsYaml;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
+import dev.sluice.yaml.internal.Values;
 import java.io.IOException;
 import java.io.InterruptedIOException;
 import java.nio.ByteBuffer;
@@ -389,7 +389,7 @@ final class FileKeeper extends ListKeeper {
     }
 
     /** Collects the limit names in a file of overrides or of penalties. */
-    record Reader(Set<String> texts) implements CompanionFile<Reader> {
+    record Reader(Set<String> texts) implements CompanionReader<Reader> {
 
       @Override
       public Class<Reader> type() {
@@ -432,7 +432,7 @@ final class FileKeeper extends ListKeeper {
   }
 
   /** Reads and writes a file with the one field {@code penalties}. Stateless. */
-  static final class PenaltiesFile implements CompanionFile<PenaltiesFile.Content> {
+  static final class PenaltiesFile implements CompanionReader<PenaltiesFile.Content> {
 
     private static final String PENALTIES = "penalties";
     private static final List<String> FIELDS =

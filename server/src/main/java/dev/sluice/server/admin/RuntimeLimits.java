@@ -24,7 +24,7 @@ import dev.sluice.server.base.Periodic;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
-import dev.sluice.yaml.OverrideDoubts;
+import dev.sluice.yaml.internal.OverrideDoubts;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;

@@ -33,7 +33,7 @@ import dev.sluice.server.http.MethodService.Queries;
 import dev.sluice.server.net.Requests;
 import dev.sluice.wire.Mistakes;
 import dev.sluice.wire.WireException;
-import dev.sluice.yaml.QuotaText;
+import dev.sluice.yaml.internal.QuotaText;
 import java.math.BigInteger;
 import java.time.Duration;
 import java.time.Instant;

@@ -30,7 +30,7 @@ import dev.sluice.web.UnusableRequestException;
 import dev.sluice.web.WebRequest;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
-import dev.sluice.yaml.LimitPlaces;
+import dev.sluice.yaml.internal.LimitPlaces;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;

@@ -17,7 +17,7 @@ import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.DecisionWriter;
 import dev.sluice.wire.WireException;
-import dev.sluice.yaml.OverrideDoubts;
+import dev.sluice.yaml.internal.OverrideDoubts;
 import java.time.Instant;
 import java.util.List;
 import java.util.concurrent.Executor;

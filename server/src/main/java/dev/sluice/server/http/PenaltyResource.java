@@ -13,7 +13,7 @@ import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.Json;
 import dev.sluice.server.http.AdminResource.AdminBody;
 import dev.sluice.wire.WireException;
-import dev.sluice.yaml.OverrideDoubts;
+import dev.sluice.yaml.internal.OverrideDoubts;
 import java.time.DateTimeException;
 import java.time.Duration;
 import java.time.Instant;

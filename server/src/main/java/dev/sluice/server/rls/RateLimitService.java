@@ -27,7 +27,7 @@ import dev.sluice.server.rls.DescriptorCharges.RefusedDescriptor;
 import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
 import dev.sluice.server.rls.RlsPart.Settings;
 import dev.sluice.server.stats.Denials;
-import dev.sluice.yaml.LongestReservations;
+import dev.sluice.yaml.internal.LongestReservations;
 import io.grpc.MethodDescriptor;
 import io.grpc.ServerServiceDefinition;
 import io.grpc.ServiceDescriptor;

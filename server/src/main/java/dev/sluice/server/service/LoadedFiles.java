@@ -79,7 +79,7 @@ final class LoadedFiles {
           mistakes);
     }
     if (tls != null) {
-      loaded.add(Kind.CERTIFICATES, LimitFiles.builder().attach(tls).build(), mistakes);
+      loaded.add(Kind.CERTIFICATES, LimitFiles.builder().companion(tls).build(), mistakes);
     }
     if (!mistakes.isEmpty()) {
       throw new LimitFilesException(mistakes);

@@ -4,7 +4,7 @@ package dev.sluice.server.tls;
 import com.google.errorprone.annotations.concurrent.GuardedBy;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.base.Periodic;
-import dev.sluice.yaml.AttachedFiles;
+import dev.sluice.yaml.internal.AttachedFiles;
 import io.netty.handler.ssl.ClientAuth;
 import java.io.ByteArrayInputStream;
 import java.nio.file.Path;

@@ -4,7 +4,7 @@ package dev.sluice.server.tls;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import dev.sluice.server.tls.TlsFiles.ClientCertificates;
-import dev.sluice.yaml.AttachedFiles.Reports;
+import dev.sluice.yaml.internal.AttachedFiles.Reports;
 import io.netty.channel.embedded.EmbeddedChannel;
 import java.io.IOException;
 import java.nio.file.Files;

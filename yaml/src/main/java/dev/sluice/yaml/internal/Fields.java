@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import java.util.HashMap;
 import java.util.List;
@@ -35,7 +35,7 @@ public final class Fields {
    * Returns a map's fields. If the map has enough of the keys {@code recognizing}, the file counts
    * as a Sluice file, so messages can quote it.
    */
-  static Fields of(
+  public static Fields of(
       Node.Mapping map,
       Node owner,
       List<String> known,

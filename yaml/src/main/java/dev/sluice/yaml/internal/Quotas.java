@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
@@ -12,10 +12,10 @@ import java.util.Map;
 import org.jspecify.annotations.Nullable;
 
 /** Reads the quota of an entry (burst, count and period) or the list of its quotas. */
-final class Quotas {
+public final class Quotas {
 
-  static final List<String> FIELDS = List.of("burst", "count", "period");
-  static final String LIST = "quotas";
+  public static final List<String> FIELDS = List.of("burst", "count", "period");
+  public static final String LIST = "quotas";
 
   /** Rounding causes a warning if the rate rises by more than 1/{@value}. */
   private static final long NOTICEABLE = 1000;
@@ -56,7 +56,7 @@ final class Quotas {
   }
 
   /** Returns the quotas, the longest period first; null after a reported mistake. */
-  static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
+  public static @Nullable List<Quota> readAll(Fields fields, Problems problems) {
     Node node = fields.find(LIST);
     if (node == null) {
       Quota only = read(fields, problems);

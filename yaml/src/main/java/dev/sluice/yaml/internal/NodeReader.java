@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
@@ -46,10 +46,26 @@ import org.snakeyaml.engine.v2.scanner.StreamReader;
  * line with too little indentation can have ended this entry too early.
  */
 /** Reads one YAML 1.2 text into nodes. Not thread-safe. */
-final class NodeReader {
+public final class NodeReader {
+
+  /** The maximum size of a file in bytes, which is enough for half a million overrides. */
+  public static final int MOST_BYTES = 16 << 20;
+
+  /**
+   * The minimum of the heap's size divided by a file's size: reading a file needs up to 16 times
+   * the file's size, while the current limits stay in memory.
+   */
+  private static final int HEAP_PER_FILE = 32;
+
+  /** The largest file that is read, in bytes: 16 MiB, or less if the heap is small. */
+  public static final int MAX_BYTES =
+      (int) Math.min(MOST_BYTES, Runtime.getRuntime().maxMemory() / HEAP_PER_FILE);
+
+  /** The result of a file that could not be read. */
+  public static final Content UNREAD = new Content(null, false);
 
   static final int MAX_DEPTH = 16;
-  static final int MAX_NODES = 2_000_000;
+  public static final int MAX_NODES = 2_000_000;
 
   /**
    * The maximum number of characters in a value. The longest values are ids that join an ACME
@@ -78,7 +94,7 @@ final class NodeReader {
    * @param root the root of the document, or of the part that was read; null for an empty document
    * @param whole false if a mistake stopped the reading
    */
-  record Content(@Nullable Node root, boolean whole) {}
+  public record Content(@Nullable Node root, boolean whole) {}
 
   private final Parser events;
   private final Problems problems;
@@ -103,6 +119,12 @@ final class NodeReader {
    */
   private record Anchored(Node node, int nodes, int levels) {}
 
+  /** Reads the content of a file, as {@link #read(String, boolean, Problems)} reads its text. */
+  public static Content read(byte[] bytes, boolean hasAliases, Problems problems) {
+    String text = Utf8.decode(bytes, problems);
+    return text == null ? UNREAD : read(text, hasAliases, problems);
+  }
+
   /**
    * Reads a text. Mistakes in the text are added to the problems, not thrown.
    *
@@ -111,7 +133,7 @@ final class NodeReader {
   static Content read(String text, boolean hasAliases, Problems problems) {
     LoadSettings settings =
         LoadSettings.builder()
-            .setCodePointLimit(FileContent.MAX_BYTES)
+            .setCodePointLimit(MAX_BYTES)
             .setBufferSize(Math.max(1024, Math.min(text.length() + 1, MAX_BUFFER)))
             .build();
     NodeReader reader =

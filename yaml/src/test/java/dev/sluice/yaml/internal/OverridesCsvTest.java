@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
@@ -11,7 +11,8 @@ import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.testkit.Vectors;
-import dev.sluice.yaml.OverridesCsv.Line;
+import dev.sluice.yaml.TestFiles;
+import dev.sluice.yaml.internal.OverridesCsv.Line;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;

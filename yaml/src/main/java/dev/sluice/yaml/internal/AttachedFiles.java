@@ -1,29 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
-import dev.sluice.limit.Limits;
+import dev.sluice.yaml.CompanionFile;
 import java.nio.file.Path;
 import java.util.List;
 import org.jspecify.annotations.Nullable;
 
 /**
  * Reads files that are not YAML, such as a certificate and its key, into one value. The files are
- * loaded and watched together with the limit files (see {@link LimitFiles.Builder#attach}): if one
- * file has a mistake, no file takes effect.
+ * loaded and watched together with the limit files: if one file has a mistake, no file takes
+ * effect.
  *
  * <p>Implementations are thread-safe. An implementation does not access a file: it receives the
  * files' contents.
  *
  * @param <T> the type of the value; values are immutable and compared by {@code equals}
  */
-public interface AttachedFiles<T> {
-
-  /**
-   * Returns the type under which {@link Limits#companion} finds the value.
-   *
-   * @return the class of the value
-   */
-  Class<T> type();
+public non-sealed interface AttachedFiles<T> extends CompanionFile<T> {
 
   /**
    * Returns the files.

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
+import dev.sluice.yaml.LimitFiles;
 import java.io.IOException;
 import java.util.List;
 import java.util.Locale;

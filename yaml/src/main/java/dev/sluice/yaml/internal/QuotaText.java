@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import dev.sluice.gcra.Quota;
 import dev.sluice.limit.IdFormat;
@@ -78,11 +78,11 @@ public final class OverrideDoubts {
     }
   }
 
-  static String equalsDefault(LimitName name) {
+  public static String equalsDefault(LimitName name) {
     return "found an override that equals the default of " + name;
   }
 
-  static String noDefault(LimitName name) {
+  public static String noDefault(LimitName name) {
     String others =
         name.disabledWithoutDefault()
             ? "other ids are not limited"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.rules;
+package dev.sluice.rules.internal;
 
 import dev.sluice.internal.text.SafeText;
-import dev.sluice.yaml.Node;
-import dev.sluice.yaml.Problems;
+import dev.sluice.yaml.internal.Node;
+import dev.sluice.yaml.internal.Problems;
 import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Collection;

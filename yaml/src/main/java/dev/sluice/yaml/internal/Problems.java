@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-package dev.sluice.yaml;
+package dev.sluice.yaml.internal;
 
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.yaml.Problem;
+import dev.sluice.yaml.Severity;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.Comparator;
@@ -33,7 +35,7 @@ public final class Problems {
    * The largest number of mistakes that are kept if a file is completely wrong, and the largest
    * number of warnings.
    */
-  static final int MOST = 10_000;
+  public static final int MOST = 10_000;
 
   /** Matches messages that quote a text, or show a number of four or more digits. */
   private static final Pattern SHOWN_TEXT = Pattern.compile("\"|[0-9]{4}");
@@ -59,7 +61,7 @@ public final class Problems {
    */
   private record Told(Problem problem, @Nullable Problem withoutText) {}
 
-  Problems(String file) {
+  public Problems(String file) {
     this(file, null);
   }
 
@@ -69,24 +71,24 @@ public final class Problems {
    * @param places for properties, returns the name of a property by its line number; null for a
    *     file
    */
-  Problems(String file, @Nullable IntFunction<String> places) {
+  public Problems(String file, @Nullable IntFunction<String> places) {
     this.file = file;
     this.places = places;
   }
 
   /** Returns a node's line; a message about another file also shows the node's file name. */
-  String place(Node node, Problems message) {
+  public String place(Node node, Problems message) {
     if (places != null) {
       return places.apply(node.line());
     }
     return (message == this ? "line " : file + ":") + node.line();
   }
 
-  String place(Node node) {
+  public String place(Node node) {
     return file + ":" + node.line();
   }
 
-  String file() {
+  public String file() {
     return file;
   }
 
@@ -140,7 +142,7 @@ public final class Problems {
   }
 
   /** Adds a mistake in a node. The message quotes no text of the file. */
-  void mistakeWithoutText(Node node, String message) {
+  public void mistakeWithoutText(Node node, String message) {
     mistake(node.line(), node.column(), message, null);
   }
 
@@ -160,12 +162,13 @@ public final class Problems {
   }
 
   /** Returns "did you mean" with the nearest known key; empty after many problems. */
-  String suggestion(Node.Scalar key, Collection<String> known) {
+  public String suggestion(Node.Scalar key, Collection<String> known) {
     return found.size() < MOST ? Suggestion.didYouMean(key.text(), known) : "";
   }
 
   /** Adds the mistake that a key is unknown, with a suggestion from the caller. */
-  void unknownKey(Node.Scalar key, String message, Collection<String> known, String suggestion) {
+  public void unknownKey(
+      Node.Scalar key, String message, Collection<String> known, String suggestion) {
     unknownKey(key, message, known, suggestion, false);
   }
 
@@ -194,7 +197,7 @@ public final class Problems {
   }
 
   /** Adds a mistake in the whole file, at line 1. */
-  void mistake(String message) {
+  public void mistake(String message) {
     mistake(1, 1, message);
   }
 
@@ -235,7 +238,7 @@ public final class Problems {
    * @param key the key
    * @return the key's text in quotes, or the length of the text
    */
-  static String showKey(Node.Scalar key) {
+  public static String showKey(Node.Scalar key) {
     return KEY.matcher(key.text()).matches() ? SafeText.quote(key.text()) : size(key);
   }
 
@@ -311,7 +314,7 @@ public final class Problems {
   }
 
   /** Returns all problems. */
-  List<Problem> found() {
+  public List<Problem> found() {
     List<Problem> shown = new ArrayList<>(found.size());
     for (Told one : found) {
       Problem hidden = one.withoutText;
