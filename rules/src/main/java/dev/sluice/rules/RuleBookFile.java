@@ -199,6 +199,7 @@ final class RuleBookFile implements CompanionReader<RuleBook> {
       if (domain == null) {
         continue;
       }
+      RuleReader.warnOfStar(item, domain, problems);
       if (!domains.add(domain)) {
         problems.mistake(
             item, "found the domain %s again, expected it once".formatted(SafeText.quote(domain)));

@@ -18,10 +18,12 @@ import dev.sluice.yaml.internal.Node;
 import dev.sluice.yaml.internal.Problems;
 import dev.sluice.yaml.internal.Values;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
@@ -46,6 +48,7 @@ final class RuleReader {
   private final Problems problems;
   private final Replacements replacements = new Replacements();
   private final List<InDomain> reserving = new ArrayList<>();
+  private final Set<String> domains = new HashSet<>();
   private final boolean ignoreCase;
   private final boolean methodOverride;
 
@@ -124,6 +127,9 @@ final class RuleReader {
   private AnyRule descriptorRule(Fields fields) {
     Node domain = fields.find("domain");
     String name = domain == null ? null : Values.text(domain, "a domain", problems);
+    if (domain != null && name != null && domains.add(name)) {
+      warnOfStar(domain, name, problems);
+    }
     Node entries = fields.require("entries");
     List<Wanted> wanted = wanted(entries);
     boolean whole = entries instanceof Node.Sequence list && list.items().size() == wanted.size();
@@ -134,6 +140,16 @@ final class RuleReader {
     replacements.add(name, charges.limits(), replaces, fields.owner(), "");
     charges.reserving().forEach(one -> reserving.add(new InDomain(name, one)));
     return new DescriptorRule(name, wanted, replaces, charging);
+  }
+
+  /** Warns about a star in a domain, since there it does not stand for other text. */
+  static void warnOfStar(Node node, String domain, Problems problems) {
+    if (domain.contains("*")) {
+      problems.warning(
+          node,
+          "found the domain %s, which matches only a domain of exactly this name; a rule without domain is for all domains"
+              .formatted(SafeText.quote(domain)));
+    }
   }
 
   private List<String> replaces(@Nullable Node node) {
