@@ -409,6 +409,9 @@ abstract class LogFormat {
         }
         entry.set(
             column, start, column == client && addressHasPort ? port(line, start, stop) : stop);
+        if (column == request) {
+          entry.isRequest(isRequest(line, start, stop));
+        }
         at = close == ' ' ? stop + 1 : stop + 2;
       }
       return !isUnescaped || at >= end;
@@ -449,6 +452,15 @@ abstract class LogFormat {
       return close == ' '
           ? stop == end || line[stop] == ' '
           : line[stop] == close && (stop + 1 == end || line[stop + 1] == ' ');
+    }
+
+    /**
+     * Returns whether a request has a method. After a timeout or a broken handshake, servers write
+     * {@code -}, {@code <BADREQ>} or escaped bytes in place of the request.
+     */
+    private static boolean isRequest(byte[] line, int start, int stop) {
+      int at = ByteSearch.indexOf(line, start, stop, ' ', '\\');
+      return at > start && at < stop && line[at] == ' ';
     }
 
     /**

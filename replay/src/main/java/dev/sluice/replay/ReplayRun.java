@@ -62,6 +62,7 @@ final class ReplayRun {
   private static final class Known {
 
     private final byte[] key;
+    private final boolean isRequest;
     private final String name;
     private final Charges base;
     private final @Nullable Charges other;
@@ -71,8 +72,9 @@ final class ReplayRun {
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
 
-    Known(byte[] key, String name, Charges base, @Nullable Charges other) {
+    Known(byte[] key, boolean isRequest, String name, Charges base, @Nullable Charges other) {
       this.key = key;
+      this.isRequest = isRequest;
       this.name = name;
       this.base = base;
       this.other = other;
@@ -397,12 +399,16 @@ final class ReplayRun {
    * object.
    */
   private Known known(LogEntry entry, @Nullable Known likely) {
-    if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
+    if (likely != null && isOf(likely, entry)) {
       return likely;
     }
     // An earlier line of the same group can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
-    return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
+    return now != null && isOf(now, entry) ? now : made(entry);
+  }
+
+  private boolean isOf(Known line, LogEntry entry) {
+    return line.isRequest == entry.isRequest() && LogRequest.Key.is(line.key, entry, columns);
   }
 
   private Known made(LogEntry entry) {
@@ -424,7 +430,12 @@ final class ReplayRun {
     }
     byte[] key = LogRequest.Key.of(entry, columns);
     Known made =
-        new Known(Arrays.equals(key, ofBase.utf8Id) ? ofBase.utf8Id : key, name, ofBase, ofOther);
+        new Known(
+            Arrays.equals(key, ofBase.utf8Id) ? ofBase.utf8Id : key,
+            entry.isRequest(),
+            name,
+            ofBase,
+            ofOther);
     made.isElsewhere =
         options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;

@@ -214,6 +214,25 @@ final class ReplayTest {
     assertEquals(ruled.series(), counted.series());
   }
 
+  /** A server would not be asked about them. */
+  @Test
+  void linesWithoutARequest_areNotCharged_neitherByRulesNorByCount() throws IOException {
+    String line = "203.0.113.1 - - [26/Nov/2026:00:00:03 +0100] \"%s\" 400 0 \"-\" \"-\"\n";
+    StringBuilder log = new StringBuilder();
+    for (String request : List.of("-", "\\x16\\x03 \\x01", "<BADREQ>", "", "GET / HTTP/1.1")) {
+      log.append(line.formatted(request).repeat(3));
+    }
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: Logins, id: '{ip}'}]\n";
+    for (Replay replay :
+        List.of(
+            Replay.of(limits(LIMITS, ""), sources(log.toString())).counts(List.of("Logins={ip}")),
+            Replay.of(limits(LIMITS, rules), sources(log.toString())))) {
+      ReplayResult result = replay.run();
+      assertEquals(12, result.uncharged().unusable());
+      assertEquals(3, result.rows().get(0).requests());
+    }
+  }
+
   /** The query has two readings, so the request is charged to two ids of the limit. */
   @Test
   void requestWithTwoReadings_countsOnceForItsRule() throws IOException {
