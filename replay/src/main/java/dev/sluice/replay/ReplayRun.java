@@ -56,6 +56,9 @@ final class ReplayRun {
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int FAILED_FROM = 400;
   private static final String FIELD = "field:";
+  // A rule with methods also matches the methods in these headers.
+  private static final List<String> METHOD_OVERRIDES =
+      List.of("x-http-method-override", "x-http-method", "x-method-override");
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
 
   /** The charges of all lines with the same values. */
@@ -153,8 +156,8 @@ final class ReplayRun {
     this.reader =
         new LogReader(
             options.format, options.zone, options.sources, options.window, options.strict);
-    this.request = new LogRequest(reader.format(), options.proxy);
     declareColumns();
+    this.request = new LogRequest(reader.format(), options.proxy);
   }
 
   /**
@@ -164,11 +167,14 @@ final class ReplayRun {
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
-        rule.words().forEach(word -> reader.format().declare(column(word)));
+        rule.words().forEach(word -> declare(column(word)));
+      }
+      if (!side.rules().isEmpty()) {
+        METHOD_OVERRIDES.forEach(header -> declare("header:" + header));
       }
     }
     for (String count : options.counts) {
-      words(count).forEach(word -> reader.format().declare(column(word)));
+      words(count).forEach(word -> declare(column(word)));
     }
     for (ProxyHeader header : ProxyHeader.values()) {
       reader.format().declare("header:" + header.name().toLowerCase(Locale.ROOT).replace('_', '-'));
@@ -177,6 +183,14 @@ final class ReplayRun {
       reader.format().declare(FIELD + options.costField);
     }
     reader.format().seal();
+  }
+
+  /** Declares a column; for a header, also the other name that it has in CGI. */
+  private void declare(String column) {
+    reader.format().declare(column);
+    if (column.startsWith("header:")) {
+      reader.format().declare(column.replace('-', '_'));
+    }
   }
 
   private List<Side> sides() {

@@ -330,6 +330,19 @@ final class ReplayTest {
   }
 
   @Test
+  void methodOverrideAndHeadersWithSimilarNames_areReadFromJson() throws IOException {
+    String rules =
+        "rules:\n  - {path: /x, methods: [DELETE], limit: PerKey, id: '{header:x-api-key}'}\n";
+    String line =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"203.0.113.1\",\"method\":\"POST\",\"uri\":\"/x\","
+            + "\"headers\":{\"X-Http-Method-Override\":[\"DELETE\"],\"X-Api-Key\":[\"%s\"],"
+            + "\"X_api_key\":[\"k1\"]}}}\n";
+    String log = line.formatted("k1") + line.formatted("k2");
+    ReplayResult result = Replay.of(limits(LIMITS, rules), sources(log)).run();
+    assertEquals("PerKey 1", denied(result.rows().get(0)));
+  }
+
+  @Test
   void fieldAndHeader_withOneName_areDifferentInJson() throws IOException {
     String line =
         "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"tenant\":\"a\","
