@@ -739,7 +739,7 @@ final class LogReplayTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--request=GET /", "--token-file=x", "--cacert=x"})
+  @ValueSource(strings = {"--request=GET /", "--client=::1", "--token-file=x", "--cacert=x"})
   void why_ofALog_refusesOptionsForAServer(String option) {
     Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log, option);
     assertThat(run.err()).contains(": requires --server URL");
