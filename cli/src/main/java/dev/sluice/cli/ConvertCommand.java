@@ -116,6 +116,9 @@ final class ConvertCommand extends ConsoleCommand {
   }
 
   private void write(Map<String, String> files) {
+    if (Files.exists(out) && !Files.isDirectory(out)) {
+      throw new InputException("--out: %s: found a file, expected a folder".formatted(out));
+    }
     for (String name : files.keySet()) {
       if (Files.exists(out.resolve(name))) {
         throw new InputException(

@@ -25,6 +25,7 @@ import dev.sluice.web.WebRequest;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
+import java.util.Map;
 import java.util.TreeSet;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -168,13 +169,9 @@ final class ExplainRuleCommand extends ConsoleCommand {
           "--client: found %s, expected an IP address".formatted(SafeText.quote(client)));
     }
     PlainRequest.Builder request = WebRequest.builder(asked, where).peer(client);
-    for (String header : headers) {
-      int colon = header.indexOf(':');
-      if (colon < 1) {
-        throw new InputException(
-            "--header: found %s, expected 'Name: value'".formatted(SafeText.quote(header)));
-      }
-      request.header(header.substring(0, colon).strip(), header.substring(colon + 1).strip());
+    for (String text : headers) {
+      Map.Entry<String, String> header = header(text);
+      request.header(header.getKey(), header.getValue());
     }
     List<RequestFacts> readings = book.readings(request.build(), ClientAddress.direct());
     boolean several = readings.size() > 1;
@@ -214,6 +211,16 @@ final class ExplainRuleCommand extends ConsoleCommand {
       }
     }
     return code;
+  }
+
+  /** Parses a header such as {@code Name: value}. */
+  static Map.Entry<String, String> header(String text) {
+    int colon = text.indexOf(':');
+    if (colon < 1) {
+      throw new InputException(
+          "--header: found %s, expected 'Name: value'".formatted(SafeText.quote(text)));
+    }
+    return Map.entry(text.substring(0, colon).strip(), text.substring(colon + 1).strip());
   }
 
   private static <T> boolean differ(List<RequestFacts> readings, Function<RequestFacts, T> part) {

@@ -71,6 +71,7 @@ final class InitCommand extends ConsoleCommand {
     if (Files.exists(file)) {
       throw exists();
     }
+    InputFiles.folder(String.valueOf(file), file);
     BufferedReader answers =
         new BufferedReader(new InputStreamReader(console.in(), StandardCharsets.UTF_8));
     Catalogue known = BundledNames.catalogue();

@@ -56,6 +56,20 @@ final class InputFiles {
         : file + ": the file is not readable; check its permissions";
   }
 
+  /**
+   * Returns the folder of a file that a command will write; throws if there is no such folder.
+   *
+   * @param place the beginning of the message
+   */
+  @CanIgnoreReturnValue
+  static Path folder(String place, Path file) {
+    Path folder = file.toAbsolutePath().getParent();
+    if (folder == null || !Files.isDirectory(folder)) {
+      throw new InputException("%s: there is no folder %s".formatted(place, folder));
+    }
+    return folder;
+  }
+
   static InputStream open(String option, Path file) {
     require(option, file);
     return opened(file);

@@ -26,6 +26,7 @@ import java.time.OffsetDateTime;
 import java.time.ZoneId;
 import java.time.ZoneOffset;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
@@ -123,6 +124,11 @@ final class LogOptions {
         || costField != null
         || !trustedProxies.isEmpty()
         || proxyHeader != null;
+  }
+
+  /** Returns whether requests are charged to limits without rules. */
+  boolean isCounting() {
+    return !counts.isEmpty();
   }
 
   /** Checks the value of {@code --format}. */
@@ -231,7 +237,15 @@ final class LogOptions {
     }
   }
 
+  /** Throws if several files are standard input, which can be read only once. */
+  static void requireOneStandardInput(List<String> names) {
+    if (Collections.frequency(names, STANDARD_INPUT) > 1) {
+      throw new InputException("found - several times, expected it at most once: standard input");
+    }
+  }
+
   static List<Source> sources(List<String> names, Console console) {
+    requireOneStandardInput(names);
     List<Source> sources = new ArrayList<>();
     for (String name : names) {
       InputStream in = name.equals(STANDARD_INPUT) ? console.in() : InputFiles.open(Path.of(name));

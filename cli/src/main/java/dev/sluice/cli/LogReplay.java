@@ -152,9 +152,18 @@ final class LogReplay {
     if (csv != null) {
       SimulateCommand.requireWritable("--csv", csv, DenialsCsv.HEADING);
     }
+    if (csv != null
+        && report != null
+        && csv.toAbsolutePath().normalize().equals(report.toAbsolutePath().normalize())) {
+      throw new InputException("--csv and --report name the same file: " + csv);
+    }
     if (shard != null && comparison.isAskedFor()) {
       throw new InputException(
           "--shard and --compare contradict each other: the server's counts are those of all shards; remove one");
+    }
+    if (shard != null && !failIf.isEmpty()) {
+      throw new InputException(
+          "--shard and --fail-if contradict each other: the condition is about all shards; give --fail-if to --merge");
     }
     Limits limits = log.limits(files, console);
     Map<String, ShadowComparison.Counts> atServer = comparison.ask(console);
@@ -305,7 +314,7 @@ final class LogReplay {
    * Returns the candidate: the limits in force, but with the defaults, overrides and rules of a
    * file. The file may declare the names of the limits in force again.
    */
-  private static Limits candidate(Path file, Limits inForce, Console console) {
+  private Limits candidate(Path file, Limits inForce, Console console) {
     InputFiles.require("--against", file);
     LimitFiles.Builder files = BundledNames.files().strictness(Strictness.LENIENT);
     if (LimitFileOptions.isOfOverrides(file)) {
@@ -315,6 +324,11 @@ final class LogReplay {
     }
     files.catalogue(Catalogue.of()).samples(inForce.catalogue()).companion(RuleBook.reader());
     Limits own = LogOptions.loaded(files.build(), console);
+    if (log.isCounting() && RuleBook.of(own).hasRequestRules()) {
+      throw new InputException(
+          "--against: %s has rules, but --count charges requests without rules; give --rules instead, or remove the rules"
+              .formatted(file));
+    }
     Catalogue declared = own.catalogue();
     List<LimitName> names = new ArrayList<>(declared.names());
     for (LimitName name : inForce.catalogue().names()) {

@@ -98,6 +98,7 @@ final class ReplayCommand extends ConsoleCommand {
     if (!TRACE.equals(log.format())) {
       log.requireFormat();
     }
+    LogOptions.requireOneStandardInput(recordings);
     if (log.isMerge()) {
       return log.merge(files, recordings, console);
     }

@@ -296,13 +296,10 @@ final class SimulateCommand extends ConsoleCommand {
    * @param begin how each such result begins
    */
   static void requireWritable(String option, Path file, String begin) {
-    Path folder = file.toAbsolutePath().getParent();
     if (Files.isDirectory(file)) {
       throw new InputException(option + ": " + file + ": found a directory, expected a file");
     }
-    if (folder == null || !Files.isDirectory(folder)) {
-      throw new InputException(option + ": " + file + ": there is no folder " + folder);
-    }
+    Path folder = InputFiles.folder(option + ": " + file, file);
     if (!Files.isWritable(Files.exists(file) ? file : folder)) {
       throw new InputException(option + ": " + file + ": can't be written; check the permissions");
     }

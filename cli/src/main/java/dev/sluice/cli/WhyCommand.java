@@ -23,6 +23,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -92,10 +93,20 @@ final class WhyCommand extends ConsoleCommand {
   @Option(
       names = "--request",
       paramLabel = "'METHOD TARGET'",
-      description =
-          "A request whose matching rule the server explains, such as 'GET /orders/7'. An id that"
-              + " is an IP address is used as the client's address.")
+      description = "A request whose matching rule the server explains, such as 'GET /orders/7'.")
   private @Nullable String request;
+
+  @Option(
+      names = "--header",
+      paramLabel = "HEADER",
+      description = "A header of --request, as 'Name: value'. Repeatable.")
+  private List<String> headers = new ArrayList<>();
+
+  @Option(
+      names = "--client",
+      paramLabel = "ADDRESS",
+      description = "The IP address of the client of --request (ID, if it is an IP address).")
+  private @Nullable String client;
 
   @Mixin private ServerClientOptions clientOptions = new ServerClientOptions();
 
@@ -115,7 +126,8 @@ final class WhyCommand extends ConsoleCommand {
       throw new InputException(
           "expected --server URL of a running server, or --log FILE with --limits FILE");
     }
-    String ofServer = request != null ? "--request" : clientOptions.given();
+    String ofServer = request != null ? "--request" : ofRequest();
+    ofServer = ofServer != null ? ofServer : clientOptions.given();
     if (ofServer != null) {
       throw new InputException(ofServer + ": requires --server URL, but the options name logs");
     }
@@ -168,6 +180,9 @@ final class WhyCommand extends ConsoleCommand {
       throw new InputException(
           "found --server beside an option for logs or limit files, expected one or the other");
     }
+    if (request == null && ofRequest() != null) {
+      throw new InputException(ofRequest() + ": requires --request 'METHOD TARGET'");
+    }
     Map<String, Object> question = new LinkedHashMap<>(Map.of("limit", limit, "id", id));
     if (request != null) {
       int space = request.indexOf(' ');
@@ -178,12 +193,23 @@ final class WhyCommand extends ConsoleCommand {
       }
       question.put("method", request.substring(0, space));
       question.put("target", request.substring(space + 1));
-      if (IpAddress.parse(id) != null) {
-        question.put("client", id);
+      if (client != null || IpAddress.parse(id) != null) {
+        question.put("client", client != null ? client : id);
       }
+      Map<String, String> values = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
+      for (String header : headers) {
+        Map.Entry<String, String> one = ExplainRuleCommand.header(header);
+        values.merge(one.getKey(), one.getValue(), (first, next) -> first + ", " + next);
+      }
+      question.put("headers", values);
     }
     clientOptions.client(url, console).explain(question).forEach(console::line);
     return Exit.DONE;
+  }
+
+  /** Returns an option that is given and belongs to {@code --request}; null if there is none. */
+  private @Nullable String ofRequest() {
+    return !headers.isEmpty() ? "--header" : client != null ? "--client" : null;
   }
 
   private static String said(List<Quota> quotas) {

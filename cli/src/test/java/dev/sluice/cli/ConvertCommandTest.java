@@ -50,6 +50,14 @@ final class ConvertCommandTest {
   }
 
   @Test
+  void fileAsTheFolder_isRefused() throws IOException {
+    Files.createFile(out());
+    Cli run = convert(GOOD);
+    assertThat(run.err()).contains("converted: found a file, expected a folder");
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
   void files_areToldApartByLint_withoutOptions() throws IOException {
     assertThat(convert(GOOD).code()).isEqualTo(Exit.DONE);
     Cli lint =

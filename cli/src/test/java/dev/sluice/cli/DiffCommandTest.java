@@ -148,6 +148,28 @@ class DiffCommandTest {
   }
 
   @Test
+  void quotesAndTheOrderOfFields_areNoChangeOfARule() throws IOException {
+    String rules =
+        """
+        limits: {PerKey: {id: string, burst: 2, count: 2, period: 1m}}
+        rules:
+          - {path: /x, limit: PerKey, id: "{header:x-key}"}
+          - {path: /y, methods: [GET, POST], limit: PerKey, id: all, cost: 2}
+        """;
+    String formatted =
+        rules
+            .replace("path: /x, limit: PerKey", "limit: 'PerKey', path: \"/x\"")
+            .replace("path: /y, methods: [GET, POST]", "methods: ['GET', POST], path: '/y'")
+            .replace("\"{header:x-key}\"", "'{header:x-key}'");
+    assertThat(diff(rules, formatted, "--exit-code"))
+        .isEqualTo(new Cli(Exit.DONE, "", "no differences\n"));
+    assertThat(diff(rules, formatted.replace("id: all", "id: each")).out().lines())
+        .containsExactly(
+            "rules: removed, was on line 4: {path: /y, methods: [GET, POST], limit: PerKey, id: all, cost: 2}",
+            "rules: added on line 4: {methods: [\"GET\", POST], path: \"/y\", limit: PerKey, id: each, cost: 2}");
+  }
+
+  @Test
   void rulesThatChangedPlaces_differ_sinceTheFirstMatchDecides() throws IOException {
     String limits = "limits:\n  PerKey: {id: string, burst: 2, count: 2, period: 1m}\nrules:\n";
     String one = "  - {path: /a, limit: PerKey, id: a}\n";

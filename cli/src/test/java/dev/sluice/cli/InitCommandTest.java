@@ -112,6 +112,6 @@ class InitCommandTest {
     Cli run = init("\n\n");
 
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
-    assertThat(run.err()).contains("can't be written");
+    assertThat(run.err()).contains("limits.yml: there is no folder " + folder.resolve("nope"));
   }
 }

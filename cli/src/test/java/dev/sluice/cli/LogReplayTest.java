@@ -258,13 +258,25 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --proxy-header=forwarded | requires --trusted-proxies",
         "--count=LoginsPerClient={ip} --store=redis://localhost | --store is only for a trace",
         "--count=LoginsPerClient={ip} --store-password-file=x | the store's password is only for a trace",
-        "--count=LoginsPerClient={ip} --shard=1/2 --compare=http://127.0.0.1:1 | --shard and --compare contradict each other"
+        "--count=LoginsPerClient={ip} --shard=1/2 --compare=http://127.0.0.1:1 | --shard and --compare contradict each other",
+        "--count=LoginsPerClient={ip} --shard=1/2 --fail-if=denied-requests>1 | the condition is about all shards; give --fail-if to --merge",
+        "--count=LoginsPerClient={ip} --csv=same --report=./same | --csv and --report name the same file",
+        "--count=LoginsPerClient={ip} - - | found - several times"
       })
   void misuse_isRefused(String options, String message) {
     List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));
     all.add(log);
     Cli run = replay(all.toArray(String[]::new));
     assertThat(run.err()).contains(message.replace("{ip", "ip"));
+    assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  @Test
+  void candidateWithRules_isRefusedBesideCount() throws IOException {
+    String rules = "rules:\n  - {path: /login, limit: LoginsPerClient, id: '{ip}', cost: 2}\n";
+    String candidate = write("candidate.yml", LIMITS + rules);
+    Cli run = replay("--count", "LoginsPerClient={ip}", "--against", candidate, log);
+    assertThat(run.err()).contains("has rules, but --count charges requests without rules");
     assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
   }
 
@@ -739,7 +751,7 @@ final class LogReplayTest {
   }
 
   @ParameterizedTest
-  @ValueSource(strings = {"--request=GET /", "--token-file=x", "--cacert=x"})
+  @ValueSource(strings = {"--request=GET /", "--client=::1", "--token-file=x", "--cacert=x"})
   void why_ofALog_refusesOptionsForAServer(String option) {
     Cli run = why("LoginsPerClient", "203.0.113.7", "--log", log, option);
     assertThat(run.err()).contains(": requires --server URL");

@@ -27,7 +27,9 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Arrays;
 import java.util.Map;
+import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -404,5 +406,31 @@ class ReloadCommandTest {
     assertThat(why.out())
         .contains("limits.yml:5: not this rule: the rule is for the path /health")
         .contains("limits.yml:6: this rule\n  PerIp of 192.0.2.7, cost 1");
+  }
+
+  @Test
+  void why_takesHeadersAndTheClientOfTheRequest() throws Exception {
+    apply(
+        """
+        limits:
+          PerIp: {id: ipAddress, burst: 3, count: 3, period: 1h}
+          CallsPerId: {id: string, burst: 20, count: 20, period: 1h}
+        rules:
+          - {path: /x, host: api.example.com, limit: CallsPerId, id: "{header:x-api-key}"}
+          - {path: /**, limit: PerIp, id: "{ip}"}
+        """);
+    String[] request = {"why", "CallsPerId", "k1", "--server", url, "--request", "GET /x"};
+    Cli keyed =
+        Cli.run(with(request, "--header", "Host: api.example.com", "--header", "X-Api-Key: k1"));
+    assertThat(keyed.out()).contains("limits.yml:5: this rule\n  CallsPerId of k1, cost 1");
+    Cli other = Cli.run(with(request, "--client", "192.0.2.7"));
+    assertThat(other.out()).contains("limits.yml:6: this rule\n  PerIp of 192.0.2.7, cost 1");
+    Cli alone = Cli.run("why", "CallsPerId", "k1", "--server", url, "--client", "192.0.2.7");
+    assertThat(alone.err()).contains("--client: requires --request");
+    assertThat(alone.code()).isEqualTo(Exit.BROKEN_INPUT);
+  }
+
+  private static String[] with(String[] first, String... more) {
+    return Stream.concat(Arrays.stream(first), Arrays.stream(more)).toArray(String[]::new);
   }
 }

@@ -23,6 +23,7 @@ final class LogEntry {
   private int length;
   private long atNanos;
   private long status = -1;
+  private boolean isRequest = true;
   private int[] hashed = {}; // the columns from which the hash was computed
   private long hash;
 
@@ -43,6 +44,7 @@ final class LogEntry {
     }
     System.arraycopy(line, start, bytes, 0, newLength);
     length = newLength;
+    isRequest = true;
     if (from.length < format.columns()) { // a heading in the log added columns
       from = new int[format.columns()];
       to = new int[format.columns()];
@@ -146,9 +148,19 @@ final class LogEntry {
     this.status = newStatus;
   }
 
+  /** Returns whether the line is about a request, and not only about a connection. */
+  boolean isRequest() {
+    return isRequest;
+  }
+
+  void isRequest(boolean newIsRequest) {
+    this.isRequest = newIsRequest;
+  }
+
   /** Computes the hash of the values of some columns, for {@link #hash(int[])}. */
   void hashBy(int[] columns) {
-    this.hash = LogRequest.Key.hash(this, columns);
+    long ofValues = LogRequest.Key.hash(this, columns);
+    this.hash = isRequest ? ofValues : ~ofValues;
     this.hashed = columns;
   }
 

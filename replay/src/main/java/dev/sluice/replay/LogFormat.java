@@ -346,9 +346,12 @@ abstract class LogFormat {
     private static final byte[] SYSLOG = "]: ".getBytes(StandardCharsets.US_ASCII);
 
     private final boolean behindSyslog;
+    private final boolean isUnescaped;
     private final boolean addressHasPort;
     private final boolean hasBrackets;
     private final int client;
+    private final int user;
+    private final int request;
     private final int last;
 
     TextLog(String name, String layout, ZoneId zone) {
@@ -362,10 +365,13 @@ abstract class LogFormat {
       }
       this.last = layout.contains("…") ? columns() - 1 : -1;
       this.behindSyslog = name.equals("haproxy");
+      this.isUnescaped = name.equals("envoy");
       this.addressHasPort = behindSyslog || name.equals("alb");
       this.hasBrackets =
           !name.equals("alb"); // HAProxy's lines without a syslog header have brackets
       this.client = column("client");
+      this.user = column("user");
+      this.request = column("request");
     }
 
     @Override
@@ -381,21 +387,80 @@ abstract class LogFormat {
           // Without a request, a line of HAProxy is about a connection, such as a failed handshake.
           return last < 0 && column > column("status") && column("status") > 0;
         }
+        if (column == user) {
+          at = userAndTime(entry, at);
+          if (at < 0) {
+            return false;
+          }
+          column++;
+          continue;
+        }
         int open = line[at];
         int close = open == '[' && hasBrackets ? ']' : open == '"' ? '"' : ' ';
         int start = close == ' ' ? at : at + 1;
         int stop =
-            close == '"'
+            close == '"' && !isUnescaped
                 ? closingQuote(line, start, end)
-                : ByteSearch.indexOf(line, start, end, close);
-        if (stop == end && close != ' ') {
+                : ByteSearch.indexOf(line, start, end, close, isUnescaped ? '"' : close);
+        if ((stop == end && close != ' ')
+            || (column == request && close != '"')
+            || (isUnescaped && !isWhole(line, stop, end, close))) {
           return false;
         }
         entry.set(
             column, start, column == client && addressHasPort ? port(line, start, stop) : stop);
+        if (column == request) {
+          entry.isRequest(isRequest(line, start, stop));
+        }
         at = close == ' ' ? stop + 1 : stop + 2;
       }
-      return true;
+      return !isUnescaped || at >= end;
+    }
+
+    /**
+     * Finds the user and the time, and returns the position of the request; -1 if the line has no
+     * time before its request. A user name comes from the client, and can contain spaces and
+     * brackets, but no quote without an escape. So the time is what stands directly before the
+     * first quote. The name {@code ""} is Apache's text for an empty name.
+     */
+    private int userAndTime(LogEntry entry, int from) {
+      byte[] line = entry.bytes();
+      int quotes = line[from] == '"' ? 1 : 0;
+      int quote = closingQuote(line, from + 2 * quotes, entry.length());
+      int open = quote - 1;
+      while (open > from && line[open] != '[') {
+        open--;
+      }
+      if (quote == entry.length()
+          || open <= from
+          || line[open - 1] != ' '
+          || line[quote - 2] != ']') {
+        entry.set(user, from, from); // so that the fault is the time
+        return -1;
+      }
+      entry.set(user, from + quotes, open - 1 - quotes);
+      entry.set(user + 1, open + 1, quote - 2);
+      return quote;
+    }
+
+    /**
+     * Returns whether a value of Envoy ends where it seems to end. Envoy does not escape the quotes
+     * in what a client sends, so that a client can end a value and begin others. Such a line has
+     * more values than the format, or a quote beside other text.
+     */
+    private static boolean isWhole(byte[] line, int stop, int end, int close) {
+      return close == ' '
+          ? stop == end || line[stop] == ' '
+          : line[stop] == close && (stop + 1 == end || line[stop + 1] == ' ');
+    }
+
+    /**
+     * Returns whether a request has a method. After a timeout or a broken handshake, servers write
+     * {@code -}, {@code <BADREQ>} or escaped bytes in place of the request.
+     */
+    private static boolean isRequest(byte[] line, int start, int stop) {
+      int at = ByteSearch.indexOf(line, start, stop, ' ', '\\');
+      return at > start && at < stop && line[at] == ' ';
     }
 
     /**
@@ -413,8 +478,10 @@ abstract class LogFormat {
       while (missing < columns() - 1 && entry.has(missing)) {
         missing++;
       }
-      return "the line has no complete %s, which is value %s of %s"
-          .formatted(natives().get(missing), missing + 1, columns());
+      return entry.has(missing)
+          ? "the line has more values than the format, which has " + columns()
+          : "the line has no complete %s, which is value %s of %s"
+              .formatted(natives().get(missing), missing + 1, columns());
     }
 
     /**
@@ -454,7 +521,7 @@ abstract class LogFormat {
 
     @Override
     String unescaped(String text) {
-      if (text.indexOf('\\') < 0) {
+      if (isUnescaped || text.indexOf('\\') < 0) {
         return text;
       }
       StringBuilder plain = new StringBuilder();

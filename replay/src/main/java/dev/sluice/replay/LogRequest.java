@@ -29,6 +29,7 @@ final class LogRequest implements WebRequest {
   /** Separates several values of one header. No header value can contain a line break. */
   static final String NEXT_VALUE = "\n";
 
+  private static final String NO_REQUEST = "this line of the log has no request line";
   private static final String COOKIE = "Cookie";
 
   private final LogFormat format;
@@ -62,6 +63,13 @@ final class LogRequest implements WebRequest {
   /** Returns the name of the header that was read last from this line; null if none was read. */
   @Nullable String lastHeader() {
     return lastHeader;
+  }
+
+  /** Throws if the line is not about a request. */
+  void requireRequest() {
+    if (!entry.isRequest()) {
+      throw new UnusableRequestException(NO_REQUEST);
+    }
   }
 
   BitSet used() {
@@ -114,7 +122,7 @@ final class LogRequest implements WebRequest {
       }
       String query = field("query");
       if (method == null || target == null) {
-        throw new UnusableRequestException("this line of the log has no request line");
+        throw new UnusableRequestException(NO_REQUEST);
       }
       boolean whole = query == null || query.isEmpty() || target.indexOf('?') >= 0;
       known = WebRequest.builder(method, whole ? target : target + "?" + query).build();

@@ -56,12 +56,16 @@ final class ReplayRun {
   private static final int LINES_PER_REPORT = 1 << 14;
   private static final int FAILED_FROM = 400;
   private static final String FIELD = "field:";
+  // A rule with methods also matches the methods in these headers.
+  private static final List<String> METHOD_OVERRIDES =
+      List.of("x-http-method-override", "x-http-method", "x-method-override");
   private static final Pattern DIGITS = Pattern.compile("[0-9]+");
 
   /** The charges of all lines with the same values. */
   private static final class Known {
 
     private final byte[] key;
+    private final boolean isRequest;
     private final String name;
     private final Charges base;
     private final @Nullable Charges other;
@@ -71,8 +75,9 @@ final class ReplayRun {
     private Map<String, Long> demands = Map.of();
     private boolean isElsewhere; // whether another shard decides the request
 
-    Known(byte[] key, String name, Charges base, @Nullable Charges other) {
+    Known(byte[] key, boolean isRequest, String name, Charges base, @Nullable Charges other) {
       this.key = key;
+      this.isRequest = isRequest;
       this.name = name;
       this.base = base;
       this.other = other;
@@ -151,8 +156,8 @@ final class ReplayRun {
     this.reader =
         new LogReader(
             options.format, options.zone, options.sources, options.window, options.strict);
-    this.request = new LogRequest(reader.format(), options.proxy);
     declareColumns();
+    this.request = new LogRequest(reader.format(), options.proxy);
   }
 
   /**
@@ -162,11 +167,14 @@ final class ReplayRun {
   private void declareColumns() {
     for (Side side : sides()) {
       for (RequestForm rule : side.rules()) {
-        rule.words().forEach(word -> reader.format().declare(column(word)));
+        rule.words().forEach(word -> declare(column(word)));
+      }
+      if (!side.rules().isEmpty()) {
+        METHOD_OVERRIDES.forEach(header -> declare("header:" + header));
       }
     }
     for (String count : options.counts) {
-      words(count).forEach(word -> reader.format().declare(column(word)));
+      words(count).forEach(word -> declare(column(word)));
     }
     for (ProxyHeader header : ProxyHeader.values()) {
       reader.format().declare("header:" + header.name().toLowerCase(Locale.ROOT).replace('_', '-'));
@@ -175,6 +183,14 @@ final class ReplayRun {
       reader.format().declare(FIELD + options.costField);
     }
     reader.format().seal();
+  }
+
+  /** Declares a column; for a header, also the other name that it has in CGI. */
+  private void declare(String column) {
+    reader.format().declare(column);
+    if (column.startsWith("header:")) {
+      reader.format().declare(column.replace('-', '_'));
+    }
   }
 
   private List<Side> sides() {
@@ -397,12 +413,16 @@ final class ReplayRun {
    * object.
    */
   private Known known(LogEntry entry, @Nullable Known likely) {
-    if (likely != null && LogRequest.Key.is(likely.key, entry, columns)) {
+    if (likely != null && isOf(likely, entry)) {
       return likely;
     }
     // An earlier line of the same group can have the same values, or can have added a column.
     Known now = withHash(entry.hash(columns));
-    return now != null && LogRequest.Key.is(now.key, entry, columns) ? now : made(entry);
+    return now != null && isOf(now, entry) ? now : made(entry);
+  }
+
+  private boolean isOf(Known line, LogEntry entry) {
+    return line.isRequest == entry.isRequest() && LogRequest.Key.is(line.key, entry, columns);
   }
 
   private Known made(LogEntry entry) {
@@ -424,7 +444,12 @@ final class ReplayRun {
     }
     byte[] key = LogRequest.Key.of(entry, columns);
     Known made =
-        new Known(Arrays.equals(key, ofBase.utf8Id) ? ofBase.utf8Id : key, name, ofBase, ofOther);
+        new Known(
+            Arrays.equals(key, ofBase.utf8Id) ? ofBase.utf8Id : key,
+            entry.isRequest(),
+            name,
+            ofBase,
+            ofOther);
     made.isElsewhere =
         options.shards > 0 && Sketch.shard(hash, options.shards) != options.shard - 1;
     made.lacksCost = cost < 0;

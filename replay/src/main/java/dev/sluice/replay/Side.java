@@ -254,6 +254,7 @@ final class Side {
 
   Charges charges(LogRequest request, ClientAddress address, long hits) {
     try {
+      request.requireRequest();
       return counts.isEmpty()
           ? ofRules(request, address, hits)
           : ofCounts(new RequestFacts(request, address), hits);
@@ -286,6 +287,7 @@ final class Side {
     Map<String, Long> demands = new LinkedHashMap<>();
     LimitName name = limits.catalogue().get(limit);
     try {
+      request.requireRequest();
       if (counts.isEmpty()) {
         RuleMatch match = match(request, address, hits);
         for (RuleCharge charge : match == null ? List.<RuleCharge>of() : match.charges()) {

@@ -43,6 +43,9 @@ final class LogReaderTest {
   private static final String COMBINED =
       "203.0.113.7 - alice [26/Nov/2026:00:00:03 +0100] \"GET /a?b=%22c HTTP/1.1\" 200 512"
           + " \"https://example.com/\" \"Moz \\\"quoted\\\" \\x41\"";
+  private static final String ENVOY =
+      "[2026-11-26T00:00:03.123Z] \"GET %s HTTP/1.1\" 200 - 0 15 3 2 \"%s\" \"%s\" \"id-1\" \"a.example\""
+          + " \"10.0.0.1:80\"";
   private static final Duration WINDOW = Duration.ofSeconds(5);
 
   /** A format, one line of it, and what the line has. */
@@ -68,6 +71,17 @@ final class LogReaderTest {
             "2001:db8::1 - - [01/Mar/2024:12:59:59 -0330] \"POST / HTTP/2.0\" 429 -",
             Arrays.asList("2001:db8::1", "/", "429", null),
             "2024-03-01T16:29:59Z"),
+        new Example( // a client wrote the user name
+            "combined",
+            "203.0.113.7 - x 1795687203 [GET /health HTTP/1.1] 429 0 [26/Nov/2026:00:00:03 +0100]"
+                + " \"POST /login HTTP/1.1\" 204 0 \"-\" \"curl/8\"",
+            Arrays.asList("203.0.113.7", "/login", "204", null),
+            "2026-11-25T23:00:03Z"),
+        new Example( // the text of Apache for an empty user name
+            "combined",
+            "203.0.113.7 - \"\" [26/Nov/2026:00:00:03 +0100] \"GET /x HTTP/1.1\" 401 0 \"-\" \"-\"",
+            Arrays.asList("203.0.113.7", "/x", "401", null),
+            "2026-11-25T23:00:03Z"),
         new Example(
             "nginx-json",
             "{\"time_iso8601\":\"2026-11-26T00:00:03+01:00\",\"remote_addr\":\"203.0.113.7\","
@@ -339,6 +353,43 @@ final class LogReaderTest {
     assertEquals(List.of("Moz \"quoted\" A"), request.headers("User-Agent"));
     assertEquals("alice", request.user());
     assertEquals(List.of(), request.headers("X-Absent"));
+  }
+
+  @Test
+  void userName_canContainSpacesBracketsAndEscapedQuotes() throws IOException {
+    for (String user : List.of("john doe", "- [a] b [", "a\\\"b [c] \\\"d")) {
+      LogReader reader = reader("common", COMBINED.replace("alice", user));
+      LogRequest request = new LogRequest(reader.format(), null);
+      request.show(reader.next());
+      assertEquals(user.replace("\\", ""), request.user());
+      assertEquals("/a", request.path());
+    }
+  }
+
+  /** Envoy does not escape quotes, so a quote of the client would move all later values. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {"198.51.100.1\" \"a", "198.51.100.1\" a", "198.51.100.1\"", "\"", "\" \""})
+  void quoteInALineOfEnvoy_makesTheLineUnreadable(String forged) throws IOException {
+    String line = ENVOY.formatted("/x", "203.0.113.7", "curl/8");
+    for (String broken :
+        List.of(
+            ENVOY.formatted("/x", forged + ",203.0.113.7", "curl/8"),
+            ENVOY.formatted("/x", "203.0.113.7", forged),
+            ENVOY.formatted("/" + forged, "203.0.113.7", "curl/8"))) {
+      LogReader reader = reader("envoy", line + "\n" + broken);
+      assertNotNull(reader.next());
+      assertNull(reader.next());
+      assertEquals("log:2", reader.found().firstUnread());
+    }
+  }
+
+  @Test
+  void backslashInALineOfEnvoy_isNoEscape() throws IOException {
+    LogReader reader = reader("envoy", ENVOY.formatted("/x", "203.0.113.7", "a\\x41\\"));
+    LogRequest request = new LogRequest(reader.format(), null);
+    request.show(reader.next());
+    assertEquals(List.of("a\\x41\\"), request.headers("User-Agent"));
   }
 
   @ParameterizedTest

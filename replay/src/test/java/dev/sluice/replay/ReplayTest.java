@@ -214,6 +214,25 @@ final class ReplayTest {
     assertEquals(ruled.series(), counted.series());
   }
 
+  /** A server would not be asked about them. */
+  @Test
+  void linesWithoutARequest_areNotCharged_neitherByRulesNorByCount() throws IOException {
+    String line = "203.0.113.1 - - [26/Nov/2026:00:00:03 +0100] \"%s\" 400 0 \"-\" \"-\"\n";
+    StringBuilder log = new StringBuilder();
+    for (String request : List.of("-", "\\x16\\x03 \\x01", "<BADREQ>", "", "GET / HTTP/1.1")) {
+      log.append(line.formatted(request).repeat(3));
+    }
+    String rules = "rules:\n  - path: /**\n    limits: [{limit: Logins, id: '{ip}'}]\n";
+    for (Replay replay :
+        List.of(
+            Replay.of(limits(LIMITS, ""), sources(log.toString())).counts(List.of("Logins={ip}")),
+            Replay.of(limits(LIMITS, rules), sources(log.toString())))) {
+      ReplayResult result = replay.run();
+      assertEquals(12, result.uncharged().unusable());
+      assertEquals(3, result.rows().get(0).requests());
+    }
+  }
+
   /** The query has two readings, so the request is charged to two ids of the limit. */
   @Test
   void requestWithTwoReadings_countsOnceForItsRule() throws IOException {
@@ -308,6 +327,19 @@ final class ReplayTest {
     ReplayResult lacking =
         Replay.of(limits(LIMITS, rules), sources(line.replace("X-Cost", "Y-Cost"))).run();
     assertEquals("header:X-Cost", lacking.uncharged().lacking().get(0).word());
+  }
+
+  @Test
+  void methodOverrideAndHeadersWithSimilarNames_areReadFromJson() throws IOException {
+    String rules =
+        "rules:\n  - {path: /x, methods: [DELETE], limit: PerKey, id: '{header:x-api-key}'}\n";
+    String line =
+        "{\"ts\":1790000000,\"request\":{\"remote_ip\":\"203.0.113.1\",\"method\":\"POST\",\"uri\":\"/x\","
+            + "\"headers\":{\"X-Http-Method-Override\":[\"DELETE\"],\"X-Api-Key\":[\"%s\"],"
+            + "\"X_api_key\":[\"k1\"]}}}\n";
+    String log = line.formatted("k1") + line.formatted("k2");
+    ReplayResult result = Replay.of(limits(LIMITS, rules), sources(log)).run();
+    assertEquals("PerKey 1", denied(result.rows().get(0)));
   }
 
   @Test

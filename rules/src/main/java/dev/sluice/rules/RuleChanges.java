@@ -5,7 +5,9 @@ import dev.sluice.internal.text.SafeText;
 import dev.sluice.yaml.internal.Node;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.regex.Pattern;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 import org.jspecify.annotations.Nullable;
 
 /**
@@ -19,8 +21,17 @@ final class RuleChanges {
 
   private RuleChanges() {}
 
-  /** The text of a rule, without comments and layout. */
-  private record Written(int line, String text) {}
+  /** Matches a text that YAML reads as another value than a text if it has no quotes. */
+  private static final Pattern OTHER_VALUE =
+      Pattern.compile("|~|(?i:null|true|false)|[-+]?[.0-9].*", Pattern.DOTALL);
+
+  /**
+   * A rule without comments and layout.
+   *
+   * @param text the fields and quotes as written
+   * @param meaning the same for two rules that differ only in quotes or in the order of fields
+   */
+  private record Written(int line, String text, String meaning) {}
 
   /**
    * Compares two books.
@@ -32,10 +43,10 @@ final class RuleChanges {
     List<String> lines = new ArrayList<>();
     for (String field : RuleBookFile.SECTIONS) {
       if (!field.equals(RuleBookFile.RULES)) {
-        String old = text(find(before, field));
-        String now = text(find(after, field));
-        if (!old.equals(now)) {
-          lines.add("%s %s → %s".formatted(field, old, now));
+        Node old = find(before, field);
+        Node now = find(after, field);
+        if (!text(old, true).equals(text(now, true))) {
+          lines.add("%s %s → %s".formatted(field, text(old, false), text(now, false)));
         }
       }
     }
@@ -45,7 +56,9 @@ final class RuleChanges {
 
   private static List<Written> rules(@Nullable Node root) {
     return find(root, RuleBookFile.RULES) instanceof Node.Sequence list
-        ? list.items().stream().map(item -> new Written(item.line(), text(item))).toList()
+        ? list.items().stream()
+            .map(item -> new Written(item.line(), text(item, false), text(item, true)))
+            .toList()
         : List.of();
   }
 
@@ -96,7 +109,7 @@ final class RuleChanges {
   }
 
   private static boolean same(Written one, Written other) {
-    return one.text.equals(other.text);
+    return one.meaning.equals(other.meaning);
   }
 
   /**
@@ -116,20 +129,27 @@ final class RuleChanges {
     return common;
   }
 
-  /** Returns a node in the flow style of YAML. */
-  private static String text(@Nullable Node node) {
+  /**
+   * Returns a node in the flow style of YAML.
+   *
+   * @param isMeaning whether to sort fields, and to leave out quotes that change no value
+   */
+  private static String text(@Nullable Node node, boolean isMeaning) {
     if (node instanceof Node.Scalar scalar) {
-      return scalar.plain() ? SafeText.printable(scalar.text()) : SafeText.quote(scalar.text());
+      boolean isPlain =
+          scalar.plain() && (!isMeaning || OTHER_VALUE.matcher(scalar.text()).matches());
+      return isPlain ? SafeText.printable(scalar.text()) : SafeText.quote(scalar.text());
     }
     if (node instanceof Node.Sequence list) {
       return list.items().stream()
-          .map(RuleChanges::text)
+          .map(item -> text(item, isMeaning))
           .collect(Collectors.joining(", ", "[", "]"));
     }
     if (node instanceof Node.Mapping map) {
-      return map.entries().stream()
-          .map(entry -> text(entry.key()) + ": " + text(entry.value()))
-          .collect(Collectors.joining(", ", "{", "}"));
+      Stream<String> fields =
+          map.entries().stream()
+              .map(entry -> text(entry.key(), isMeaning) + ": " + text(entry.value(), isMeaning));
+      return (isMeaning ? fields.sorted() : fields).collect(Collectors.joining(", ", "{", "}"));
     }
     return "none";
   }
