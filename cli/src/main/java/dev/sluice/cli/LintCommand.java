@@ -114,14 +114,22 @@ final class LintCommand extends ConsoleCommand {
    */
   private void sayWorstPeriods(Limits limits) {
     for (LimitName name : limits.catalogue().names()) {
+      BigInteger debt = BigInteger.valueOf(limits.debtOf(name));
       for (Quota quota : limits.defaultsFor(name)) {
+        BigInteger burst = BigInteger.valueOf(quota.burst());
         long meanwhile = quota.period().toNanos() / quota.intervalNanos();
-        BigInteger most = BigInteger.valueOf(quota.burst()).add(BigInteger.valueOf(meanwhile));
+        BigInteger most = burst.add(BigInteger.valueOf(meanwhile));
         console
             .err()
             .printf(
-                "%s: at most %s in any %s, %s of them at once%n",
-                name, most, Quantities.brief(quota.period()), quota.burst());
+                "%s: at most %s in any %s, %s of them at once%s%n",
+                name,
+                most,
+                Quantities.brief(quota.period()),
+                burst,
+                debt.signum() == 0
+                    ? ""
+                    : ", and a debt of up to %s after settlements".formatted(burst.multiply(debt)));
       }
     }
   }

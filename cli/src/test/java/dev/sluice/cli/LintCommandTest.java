@@ -173,11 +173,14 @@ final class LintCommandTest {
             """
             LoginsPerIPAddress: {burst: 10, count: 5, period: 1m}
             ApiCallsPerKey: {burst: 1, count: 300000000, period: 1s}
+            TokensPerKey: {id: string, burst: 1000, count: 1000, period: 24h, debt: 2}
             SignUpsPerIPAddress: {burst: 9223372036854775807, count: 9223372036854775807, period: 9223372036854775807ns}
             """);
     assertThat(Cli.run("lint", "--limits", limits).err())
         .contains("LoginsPerIPAddress: at most 15 in any 1m, 10 of them at once")
         .contains("ApiCallsPerKey: at most 333333334 in any 1s, 1 of them at once")
+        .contains(
+            "TokensPerKey: at most 2000 in any 24h, 1000 of them at once, and a debt of up to 2000 after settlements")
         .contains("SignUpsPerIPAddress: at most 18446744073709551614 in any 2562047h47m16.8");
   }
 

@@ -28,11 +28,17 @@ final class MariaDbDialect implements SqlDialect {
   static final String ANNOUNCE = "CALL sluice_announce_v1(?, ?, ?)";
   private static final List<String> PROCEDURES =
       List.of("sluice_charge_v1", "sluice_read_v1", "sluice_clean_v2", "sluice_announce_v1");
+
+  /** Since MariaDB 11.1, tx_read_only has another name too; it is to lose the old one. */
   static final String LOOK =
       """
       SELECT DATABASE() IS NULL, CAST(@@global.read_only AS CHAR) NOT IN ('0', 'OFF'), CURRENT_USER(), (
         SELECT GROUP_CONCAT(routine_name) FROM information_schema.routines
-        WHERE routine_schema = DATABASE() AND routine_name IN ('%s'))
+        WHERE routine_schema = DATABASE() AND routine_name IN ('%s')), (
+        SELECT variable_value > 0 FROM information_schema.global_status
+        WHERE variable_name = 'SLAVES_RUNNING'), EXISTS (
+        SELECT * FROM information_schema.session_variables
+        WHERE variable_name IN ('TX_READ_ONLY', 'TRANSACTION_READ_ONLY') AND variable_value = 'ON')
       """;
 
   private final @Nullable ClientClock clock;
@@ -121,6 +127,12 @@ final class MariaDbDialect implements SqlDialect {
       }
       if (rows.getBoolean(2)) {
         return "the database is read-only, like a replica, and cannot decide; give the address of the primary";
+      }
+      if (rows.getBoolean(5)) {
+        return "the server replicates another server, so that two servers could decide on a bucket; give the address of the primary; of two primaries that replicate each other, neither can hold the buckets";
+      }
+      if (rows.getBoolean(6)) {
+        return "the transactions of the connections are read-only; change the pool or tx_read_only";
       }
       String user = rows.getString(3);
       String found = rows.getString(4); // null if there is none

@@ -197,7 +197,8 @@ public final class MariaDbStoreBuilder {
    * succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database is read-only, or has no procedures of this version that
+   * @throws StoreException if the database or the source's transactions are read-only, if the
+   *     server replicates another server, or if the database has no procedures of this version that
    *     the user has the right to call
    */
   public MariaDbStore open() {

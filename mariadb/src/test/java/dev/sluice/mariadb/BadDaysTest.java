@@ -127,6 +127,15 @@ final class BadDaysTest {
             "read-only",
             test -> test.database.execute("SET GLOBAL read_only = OFF")),
         new BadDay(
+            "the server begins to replicate another server, and ends its sessions",
+            test ->
+                test.database.execute(
+                    "CHANGE MASTER TO master_host = '127.0.0.1', master_port = 1",
+                    "START SLAVE SQL_THREAD",
+                    "KILL USER app"),
+            "the server replicates another server",
+            test -> test.database.execute("STOP SLAVE", "RESET SLAVE ALL")),
+        new BadDay(
             "an idle transaction has locked the row",
             test -> test.execute(test.connect("root"), "BEGIN", "DELETE FROM sluice_bucket"),
             "another transaction has locked a bucket of the call",

@@ -29,6 +29,7 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
+import javax.sql.DataSource;
 import org.awaitility.Awaitility;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -91,6 +92,14 @@ final class MariaDbStoreTest {
             " cannot call the procedures of this version: sluice_charge_v1; run `sluice store create`"
                 + " with --role root@")
         .hasMessageContaining("MariaDbStore.create");
+  }
+
+  @Test
+  void open_withTransactionsThatAreReadOnly_isRefused() throws SQLException {
+    DataSource source = database.source("root&sessionVariables=tx_read_only=1");
+    assertThatThrownBy(() -> MariaDbStore.builder(source).timeout(PATIENT).open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining("the transactions of the connections are read-only");
   }
 
   /** MariaDB 12 has a text where older versions have a number. */

@@ -113,6 +113,7 @@ final class MariaDbUrlTest {
         "connections=many | mariadb://h/d: option connections: found \"many\", expected a whole number",
         "connections=0 | option connections: found 0, expected 1 to 16",
         "connections=17 | option connections: found 17, expected 1 to 16",
+        "prefix=a&prefix=b | found the option \"prefix\" twice, expected each option once",
         "timeout=0s | option timeout: found 0s, expected 1ms to 1h"
       })
   void badOption_isNamed(String option, String message) {

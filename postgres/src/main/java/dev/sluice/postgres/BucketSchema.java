@@ -37,6 +37,10 @@ final class BucketSchema {
         Transactions.<Integer>run(
             source,
             connection -> {
+              String other = PostgresDialect.otherProduct(connection);
+              if (other != null) {
+                throw new SQLException(other);
+              }
               try (Statement statement = connection.createStatement()) {
                 statement.execute("SELECT pg_advisory_xact_lock(" + LOCK + ")");
                 int applied = Migrations.apply(connection);

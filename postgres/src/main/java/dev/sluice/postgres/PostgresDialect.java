@@ -9,6 +9,7 @@ import dev.sluice.remote.sql.SqlDialect.SqlFault;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.TimeSource;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -78,8 +79,21 @@ final class PostgresDialect implements SqlDialect {
     return PostgresFault.of(failure);
   }
 
+  /** Returns why a server of another product cannot hold the buckets; null for PostgreSQL. */
+  static @Nullable String otherProduct(Connection connection) throws SQLException {
+    DatabaseMetaData its = connection.getMetaData();
+    return its.getDatabaseProductName().equals("PostgreSQL")
+        ? null
+        : "found a server of %s %s, expected PostgreSQL"
+            .formatted(its.getDatabaseProductName(), its.getDatabaseProductVersion());
+  }
+
   @Override
   public @Nullable String refusal(Connection connection) throws SQLException {
+    String other = otherProduct(connection);
+    if (other != null) {
+      return other;
+    }
     try (Statement statement = connection.createStatement();
         ResultSet rows =
             statement.executeQuery(LOOK.formatted(clock == null ? BY_ITS_CLOCK : BY_OUR_CLOCK))) {

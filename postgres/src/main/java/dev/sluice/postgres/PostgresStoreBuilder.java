@@ -234,9 +234,10 @@ public final class PostgresStoreBuilder {
    * succeeds, and charges fail.
    *
    * @return the store, to be closed by the caller
-   * @throws StoreException if the database is a read replica; if it has no table and functions for
-   *     this version and durability, or grants no right to call them; or if the source's
-   *     transactions are read-only or have another isolation level than read committed or lower
+   * @throws StoreException if the database is not PostgreSQL, or a read replica; if it has no table
+   *     and functions for this version and durability, or grants no right to call them; or if the
+   *     source's transactions are read-only or have another isolation level than read committed or
+   *     lower
    */
   public PostgresStore open() {
     return new PostgresStore(

@@ -384,8 +384,10 @@ class SluiceAutoConfiguration {
       known.put("sluice.redis.prefix", isSet(properties.redis().prefix()));
       known.put("sluice.postgres.prefix", isSet(properties.postgres().prefix()));
       known.put("sluice.postgres.durability", isSet(properties.postgres().durability()));
+      known.put("sluice.postgres.connections", properties.postgres().connections() != null);
       known.put("sluice.postgres.create", properties.postgres().create());
       known.put("sluice.mariadb.prefix", isSet(properties.mariadb().prefix()));
+      known.put("sluice.mariadb.connections", properties.mariadb().connections() != null);
       known.put("sluice.mariadb.create", properties.mariadb().create());
       List<String> unread = known.keySet().stream().filter(known::get).toList();
       if (!unread.isEmpty()) {

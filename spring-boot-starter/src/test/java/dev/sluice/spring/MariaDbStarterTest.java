@@ -2,10 +2,14 @@
 package dev.sluice.spring;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.Limiter;
 import dev.sluice.mariadb.MariaDbStore;
+import dev.sluice.postgres.Durability;
+import dev.sluice.postgres.PostgresStore;
 import dev.sluice.store.BucketStore;
+import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalMariaDb;
 import java.sql.Connection;
 import java.sql.DriverManager;
@@ -96,6 +100,18 @@ final class MariaDbStarterTest {
                     .rootCause()
                     .isInstanceOf(SluiceConfigurationException.class)
                     .hasMessageContaining("procedures of this version: sluice_charge_v1, "));
+  }
+
+  /** As where only the module of PostgreSQL is on the class path. */
+  @Test
+  void storeInPostgres_ofADataSourceOfMariaDb_isRefused() {
+    String message = "expected PostgreSQL";
+    assertThatThrownBy(() -> PostgresStore.builder(source).open())
+        .isInstanceOf(StoreException.class)
+        .hasMessageContaining(message);
+    assertThatThrownBy(() -> PostgresStore.create(source, Durability.SYNC, null))
+        .isInstanceOf(SQLException.class)
+        .hasMessageContaining(message);
   }
 
   @Test

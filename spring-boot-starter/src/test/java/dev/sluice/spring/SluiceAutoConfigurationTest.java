@@ -1042,6 +1042,8 @@ class SluiceAutoConfigurationTest {
     "sluice.redis.prefix=shop:, sluice.redis.prefix",
     "sluice.postgres.create=true, sluice.postgres.create",
     "sluice.mariadb.prefix=shop:, sluice.mariadb.prefix",
+    "sluice.mariadb.connections=8, sluice.mariadb.connections",
+    "sluice.postgres.connections=8, sluice.postgres.connections",
   })
   void propertyOfAStore_besideAStoreOfTheApplication_stopsTheStart(String property, String named) {
     application

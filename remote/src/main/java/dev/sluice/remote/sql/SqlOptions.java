@@ -244,9 +244,9 @@ public final class SqlOptions {
     }
     if (connected) {
       store.rehearse();
+      context.log().log(Level.INFO, "{0} holds the buckets{1}", name, how);
     }
     store.rehearseTimeOuts();
-    context.log().log(Level.INFO, "{0} holds the buckets{1}", name, how);
     return store;
   }
 }

@@ -90,7 +90,8 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
    * @param known the names of the store's options
    * @param driver a JDBC URL, from which the driver is found
    * @param product the name of the database system, for messages
-   * @throws IllegalArgumentException for an option that neither the store nor the driver has
+   * @throws IllegalArgumentException for an option that neither the store nor the driver has, or
+   *     that the store has and the URL sets twice
    */
   public static Split split(String url, List<String> known, String driver, String product) {
     int question = url.indexOf('?');
@@ -104,6 +105,10 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
       String option = equals < 0 ? parameter : parameter.substring(0, equals);
       if (known.contains(option)) {
         String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
+        if (own.stream().anyMatch(one -> one.name().equals(option))) {
+          throw new IllegalArgumentException(
+              "found the option \"%s\" twice, expected each option once".formatted(option));
+        }
         own.add(new Option(option, value));
       } else {
         if (!option.isEmpty() && !isDrivers(option, driver)) {
