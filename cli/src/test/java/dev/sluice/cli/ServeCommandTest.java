@@ -335,6 +335,9 @@ final class ServeCommandTest {
                   rule,
                   "--ready-without-store");
           BufferedReader err = cli.err()) {
+        if (rule.equals("deny")) {
+          assertThat(until(err, "--ready-without-store has no effect")).contains("fail or deny");
+        }
         String ready = get(untilReady(err) + "/readyz");
         assertThat(ready.contains("incident"))
             .as(rule + ": " + ready)

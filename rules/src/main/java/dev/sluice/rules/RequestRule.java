@@ -249,8 +249,9 @@ record RequestRule(
    *
    * @param word the placeholder without braces
    * @param ignoresCase whether the rule compares paths in lower case
+   * @param groups whether the value is an address that is grouped because of the id's format
    */
-  record RequestSource(String word, boolean ignoresCase, VaryBy varyBy)
+  record RequestSource(String word, boolean ignoresCase, VaryBy varyBy, boolean groups)
       implements Source<RequestRule.Context> {
 
     /**
@@ -269,7 +270,13 @@ record RequestRule(
                   .formatted(word, path, Suggestion.didYouMean(variable, path.variables())));
         }
       }
-      return new RequestSource(word, ignoresCase, varyBy);
+      return new RequestSource(word, ignoresCase, varyBy, false);
+    }
+
+    @Override
+    public RequestSource in(IdFormat format) {
+      VaryBy adapted = varyBy.in(format);
+      return adapted == varyBy ? this : new RequestSource(word, ignoresCase, adapted, true);
     }
 
     @Override
@@ -303,7 +310,7 @@ record RequestRule(
         case "method" -> value.toUpperCase(Locale.ROOT);
         case "path" -> ofPath(value.startsWith("/") ? value : "/" + value);
         case "path:" -> ofPath(value);
-        default -> value;
+        default -> groups ? GroupedAddress.of(value) : value;
       };
     }
 

@@ -3,6 +3,7 @@ package dev.sluice.rules;
 
 import dev.sluice.limit.IdFormat;
 import dev.sluice.rules.RequestRule.Context;
+import dev.sluice.rules.RequestRule.RequestSource;
 import dev.sluice.web.RequestFacts;
 import dev.sluice.web.RequestWord;
 import dev.sluice.web.VaryBy;
@@ -49,7 +50,7 @@ public final class RequestTemplate {
           "found {%s}, but only rule books have paths with variables; use a rule book"
               .formatted(word));
     }
-    return context -> varyBy.value(context.facts(), context.variables());
+    return new RequestSource(word, false, varyBy, false);
   }
 
   /**

@@ -20,11 +20,13 @@ final class RuleBookFixture {
         - {number: 204, name: PerRange, id: ipv6RangeCIDR}
         - {number: 205, name: Free, id: string}
         - {number: 206, name: Forgotten, id: string}
+        - {number: 207, name: ByHeader, id: ipAddress}
       PerIp: {burst: 10, count: 10, period: 1s}
       PerKey: {burst: 100, count: 100, period: 1m, debt: 10}
       PerUserAtIp: {burst: 5, count: 5, period: 1m, debt: 1}
       PerRange: {burst: 50, count: 50, period: 1m}
       Free: {unlimited: true}
+      ByHeader: {burst: 10, count: 10, period: 1s}
       """;
 
   private RuleBookFixture() {}

@@ -109,6 +109,7 @@ class RuleBookTest {
             - {entries: [client, range], limit: PerRange, id: "{client/48}"}
             - {entries: [masked_remote_address, range], limit: PerRange, id: "{masked_remote_address}"}
             - {entries: [remote_address, alone], limit: PerKey, id: "{1/128}"}
+            - {path: /cdn, limit: PerIp, id: "{header:CloudFront-Viewer-Address}"}
             - {path: /**, limit: PerIp, id: "{ip}"}
             """);
     RuleBook book = RuleBook.of(limits);
@@ -147,6 +148,11 @@ class RuleBookTest {
     }
     WebRequest request = WebRequest.builder("GET", "/").peer("2001:db8:7:7::9").build();
     assertThat(keys(limits, book.match(request, DIRECT))).containsExactly("201:2001:db8:7:7::");
+    WebRequest viewer =
+        WebRequest.builder("GET", "/cdn")
+            .header("CloudFront-Viewer-Address", "2001:db8:7:7::9:443")
+            .build();
+    assertThat(keys(limits, book.match(viewer, DIRECT))).containsExactly("201:2001:db8:7:7::");
     List<DescriptorEntry> v4 = List.of(entry("client", "192.0.2.7"), entry("range", "x"));
     assertThat(keys(limits, book.match("edge", v4)))
         .as("a range of IPv6 skips an IPv4 client, as {ip/48} does")
@@ -167,6 +173,7 @@ class RuleBookTest {
             - {path: /d, limit: PerKey, id: "all"}
             - {path: /e, limit: PerKey, id: "key:{header:X-Key|none}:{path}"}
             - {entries: [user: ann], limit: PerKey, id: "{user}"}
+            - {path: /g, limit: ByHeader, id: "{header:X-Ip}"}
             """);
     RuleBook book = RuleBook.of(limits);
     for (String[] row :
@@ -183,7 +190,8 @@ class RuleBookTest {
           {"PerKey", "key:a:b:/e", "line 5 uses the id \"all\" instead"},
           {"PerKey", "ann", null},
           {"PerKey", "bob", "no rule uses the id \"bob\" of PerKey: the rule on line 5 uses"},
-          {"Free", "2001:db8::1", null}
+          {"Free", "2001:db8::1", null},
+          {"ByHeader", "2001:db8:7:7::5", "line 8 uses the id \"2001:db8:7:7::\" instead"}
         }) {
       LimitName name = limits.catalogue().get(row[0]);
       String doubt = book.doubt(name, row[1]);

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.web;
 
+import dev.sluice.limit.IdFormat;
+import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.IpAddress;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -625,6 +628,16 @@ public final class RequestFacts {
   @Nullable IpAddress groupedAddress() {
     IpAddress found = address();
     return found == null ? null : client.grouped(found);
+  }
+
+  /** Groups an address, or the lowest address of a range; returns any other text unchanged. */
+  String grouped(String text) {
+    try {
+      IpAddress sent = IpAddress.parse(IdFormat.ipAddress().canonical(text, Strictness.LENIENT));
+      return sent == null ? text : client.grouped(sent).toString();
+    } catch (InvalidIdException e) {
+      return text; // the id's format refuses the text
+    }
   }
 
   /**

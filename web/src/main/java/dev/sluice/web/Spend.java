@@ -75,8 +75,11 @@ record Spend(
 
   /** Returns the id of a request in canonical form; empty if the request skips the limit. */
   Optional<String> id(Limits limits, RequestFacts facts, Map<String, String> variables) {
+    IdFormat format = name(limits.catalogue()).id();
+    List<IdFormat> formats = format.parts();
     List<String> parts = new ArrayList<>(id.size());
-    for (VaryBy part : id) {
+    for (int i = 0; i < id.size(); i++) {
+      VaryBy part = i < formats.size() ? id.get(i).in(formats.get(i)) : id.get(i);
       String value = part.value(facts, variables);
       if (value == null) {
         return Optional.empty();
@@ -84,7 +87,7 @@ record Spend(
       parts.add(value);
     }
     try {
-      return Optional.of(name(limits.catalogue()).id().join(parts, Strictness.LENIENT));
+      return Optional.of(format.join(parts, Strictness.LENIENT));
     } catch (InvalidIdException e) {
       // The exception's message contains the value, which the application may want to keep
       // secret.

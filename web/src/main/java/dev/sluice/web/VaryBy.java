@@ -99,7 +99,8 @@ public final class VaryBy {
 
   /**
    * Varies by a header of the request. In the header {@code Authorization}, the case of the scheme
-   * is ignored. If the value is an IP address with a port, the port is ignored.
+   * is ignored. If the value is an IP address with a port, the port is ignored. In a limit with ids
+   * of the format {@code ipAddress}, an address is grouped as by {@link #clientAddress}.
    *
    * @param name the header's name
    * @return a source that uses the header's value as the id
@@ -113,33 +114,35 @@ public final class VaryBy {
     }
     return of(
         "the header " + name,
-        (facts, variables) ->
-            facts.headers(name).stream()
-                .map(value -> ForwardedNode.withoutPort(name, value))
-                .toList());
+        (Sent)
+            (facts, variables) ->
+                facts.headers(name).stream()
+                    .map(value -> ForwardedNode.withoutPort(name, value))
+                    .toList());
   }
 
   /**
    * Varies by a cookie. If the value has a percent sign, a plus sign or a backslash, the request is
-   * charged once for each way in which applications decode the value.
+   * charged once for each way in which applications decode the value. Addresses are grouped as in
+   * {@link #header}.
    *
    * @param name the cookie's name
    * @return a source that uses the cookie's value as the id
    */
   public static VaryBy cookie(String name) {
-    return of("the cookie " + name, (facts, variables) -> facts.cookies(name));
+    return of("the cookie " + name, (Sent) (facts, variables) -> facts.cookies(name));
   }
 
   /**
    * Varies by a query parameter of the URL. The request's body is not read. If the value has a plus
    * sign, the request is charged for both meanings, a space and a plus sign, since applications
-   * differ.
+   * differ. Addresses are grouped as in {@link #header}.
    *
    * @param name the parameter's name
    * @return a source that uses the parameter's value as the id
    */
   public static VaryBy queryParameter(String name) {
-    return of("the query parameter " + name, (facts, variables) -> facts.parameters(name));
+    return of("the query parameter " + name, (Sent) (facts, variables) -> facts.parameters(name));
   }
 
   /**
@@ -245,6 +248,26 @@ public final class VaryBy {
   }
 
   /**
+   * Returns the source for an id, or a part of an id, of a format.
+   *
+   * @param format the format
+   * @return this source; if the format is {@link IdFormat#ipAddress()} and clients send the value,
+   *     a source that groups addresses in the same way as {@link #clientAddress}
+   */
+  public VaryBy in(IdFormat format) {
+    return source instanceof Sent && format.equals(IdFormat.ipAddress())
+        ? new VaryBy(
+            what,
+            (facts, variables) ->
+                source.values(facts, variables).stream().map(facts::grouped).toList(),
+            pathVariable,
+            skips,
+            standIn,
+            sample)
+        : this;
+  }
+
+  /**
    * Checks whether this source's ids can have a format, as far as this is known without a request.
    * If the format is not built in, this does not check {@link #clientAddress}, {@link #path} and
    * {@link #method}.
@@ -305,4 +328,7 @@ public final class VaryBy {
   private interface Source {
     List<String> values(RequestFacts facts, Map<String, String> pathVariables);
   }
+
+  /** A source whose values clients send in a header, a cookie or the query. */
+  private interface Sent extends Source {}
 }

@@ -91,6 +91,37 @@ class RequestLimiterTest {
     assertThat(refusal.body()).contains("#quota-exceeded");
   }
 
+  /** A client has 2^64 IPv6 addresses: behind a CDN, its address is in a header. */
+  @Test
+  void ipv6AddressInAHeaderCookieOrParameter_isGroupedAsTheClientsAddress() {
+    RequestLimiter requests =
+        requests(
+            Rule.on("/a").limit("PerAddress", VaryBy.header("Fastly-Client-Ip")).build(),
+            Rule.on("/a").limit("FailedPerAddress", VaryBy.cookie("c")).build(),
+            Rule.on("/a")
+                .limit("PerAddressPerUser", VaryBy.queryParameter("q"), VaryBy.header("X-User"))
+                .build());
+    for (String address : List.of("2001:db8:7:7::1", "2001:DB8:7:7::2/128")) {
+      WebRequest request =
+          WebRequest.builder("GET", "/a?q=" + address)
+              .header("Fastly-Client-Ip", address)
+              .header("Cookie", "c=" + address)
+              .header("X-User", "2001:db8:7:7::1")
+              .build();
+      assertThat(requests.admit(request).refusal()).isNull();
+    }
+    assertThat(remaining(limiter, "PerAddress", "2001:db8:7:7::")).isEqualTo(1);
+    assertThat(remaining(limiter, "FailedPerAddress", "2001:db8:7:7::")).isEqualTo(28);
+    assertThat(remaining(limiter, "PerAddressPerUser", "[2001:db8:7:7::]:2001:db8:7:7::1"))
+        .isZero();
+    for (String unusable : List.of("2001:db8:7:7::1/64", "10.0.0.1/8", "a")) {
+      WebRequest request =
+          WebRequest.builder("GET", "/a").header("Fastly-Client-Ip", unusable).build();
+      assertThat(requests.admit(request).refusal().body())
+          .contains("the request has an invalid value for the header Fastly-Client-Ip");
+    }
+  }
+
   @ParameterizedTest
   @EnumSource
   void requestWithoutRule_passesWithoutDecision(Way way) {

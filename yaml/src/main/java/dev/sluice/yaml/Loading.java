@@ -41,7 +41,8 @@ final class Loading {
    * @param problems mistakes and warnings, sorted
    * @param reduced returns the limits in force without everything that a file with a mistake
    *     revokes, such as access tokens; see {@link CompanionReader#reduced}
-   * @param lacksOverrides whether the file of overrides is empty or unreadable
+   * @param lacksOverrides whether the file of overrides is unreadable, or empty except for comments
+   *     and the name of its section
    */
   record Loaded(
       @Nullable Limits limits,
@@ -161,7 +162,8 @@ final class Loading {
       }
     }
     problems.sort(null);
-    boolean lacksOverrides = overrides != null && overrides != defaults && overrides.isLacking;
+    boolean lacksOverrides =
+        overrides != null && overrides != defaults && overrides.lacksOverrides();
     return new Loaded(mistaken ? null : built, List.copyOf(problems), reduced, lacksOverrides);
   }
 
@@ -475,6 +477,16 @@ final class Loading {
       if (isEmpty) {
         problems.mistake("found an empty file, expected " + expected);
       }
+    }
+
+    /** Whether the file lacks content, or contains only the section of overrides with nothing. */
+    boolean lacksOverrides() {
+      return isLacking
+          || (root instanceof Node.Mapping map
+              && map.entries().size() == 1
+              && map.entries().get(0).key().text().equals(Sections.OVERRIDES)
+              && map.entries().get(0).value() instanceof Node.Scalar value
+              && value.isNull());
     }
 
     /** Returns a section; the caller has checked that the file has this section. */

@@ -58,11 +58,12 @@ final class OverridesReader {
 
   /** Returns the overrides without a mistake, each with its line in the file. */
   Map<LimitOverride, Integer> read(Node root) {
-    Node.Sequence list =
-        Values.list(
-            root,
-            EXPECTED + (root instanceof Node.Mapping ? "; is it a file of defaults?" : ""),
-            problems);
+    boolean isNothing = root instanceof Node.Scalar value && value.isNull();
+    String hint =
+        isNothing
+            ? "; write [] for none"
+            : root instanceof Node.Mapping ? "; is it a file of defaults?" : "";
+    Node.Sequence list = Values.list(root, EXPECTED + hint, problems);
     if (list != null) {
       list.items().forEach(this::entry);
     }

@@ -306,7 +306,7 @@ class LimitFilesWatcherTest {
 
   /** A generator that failed must not keep new defaults away. */
   @ParameterizedTest
-  @ValueSource(strings = {"", "# none\n", "gone"})
+  @ValueSource(strings = {"", "# none\n", "overrides:\n#  - A: 1/s\n", "gone"})
   void poll_ofOverridesWithoutContent_keepsThem_andAppliesTheDefaultsBeside(String content)
       throws IOException {
     if (content.equals("gone")) {

@@ -129,7 +129,7 @@ class SectionsTest {
     assertThat(lint(NAMES + "limits:\noverrides:\n"))
         .containsExactly(
             "2:8: found nothing, expected a map name → {burst, count, period}",
-            "3:11: found nothing, expected a list of name → {burst, count, period, ids}");
+            "3:11: found nothing, expected a list of name → {burst, count, period, ids}; write [] for none");
   }
 
   @Test

@@ -83,6 +83,13 @@ final class FullTables {
           share * 100,
           MOST_WITH_MARKS * 100);
       requireDecided(client, "192.0.2.250");
+      Object other = client.call("SLUICE.RESERVE", "LoginsPerIPAddress", "192.0.2.250");
+      String token = String.valueOf(RespClient.value(RespClient.list(other), "token"));
+      Object cancelled = client.call("SLUICE.CANCEL", token);
+      BrokenPromise.unless(
+          cancelled.equals("OK"),
+          "a reservation of another limit was not cancelled: %s",
+          cancelled);
       return String.format(
           Locale.ROOT,
           "reservations were refused after %,d rounds, with %.0f %% of the table in use; other limits still worked",

@@ -134,10 +134,10 @@ record Fault(
         "found CONNECT, expected another method: this server opens no tunnels");
   }
 
-  static Fault wrongMediaType(@Nullable String found, MediaType expected) {
+  static Fault wrongMediaType(String found, MediaType expected) {
     return Type.WRONG_MEDIA_TYPE.fault(
         "found %s, expected the header Content-Type: %s"
-            .formatted(found == null ? "no Content-Type" : "Content-Type: " + found, expected));
+            .formatted(found.isEmpty() ? "no Content-Type" : "Content-Type: " + found, expected));
   }
 
   static Fault wrongEncoding(String found) {

@@ -21,6 +21,7 @@ import dev.sluice.Limiter;
 import dev.sluice.LimiterObserver.Act;
 import dev.sluice.Transaction;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
+import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.rules.RuleBook;
 import dev.sluice.rules.RuleMatch;
@@ -231,10 +232,11 @@ final class ForwardAuthResource implements HttpService, AskedByProxies {
     Set<String> written = new HashSet<>();
     RequestFacts facts = new RequestFacts(asked, clientAddress);
     for (Wanted one : wanted) {
-      VaryBy key = one.key();
       String given = one.id();
       // Also if the request has no id, so that a wrong name is an error for all clients.
-      caller.lookUp(List.of(one.limit()), () -> limits.catalogue().get(one.limit()));
+      LimitName name =
+          caller.lookUp(List.of(one.limit()), () -> limits.catalogue().get(one.limit()));
+      VaryBy key = one.key() == null ? null : one.key().in(name.id());
       List<String> ids =
           key == null
               ? List.of(given == null ? idOfHeader(asked) : given)

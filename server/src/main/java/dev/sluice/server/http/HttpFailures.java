@@ -3,7 +3,6 @@ package dev.sluice.server.http;
 
 import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.ContentTooLargeException;
-import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
@@ -280,7 +279,7 @@ final class HttpFailures implements ServerErrorHandler {
           || !type.is(expected.withoutParameters())
           || !Requests.isUtf8(request.headers())) {
         return Fault.wrongMediaType(
-            request.headers().get(HttpHeaderNames.CONTENT_TYPE), expected.withoutParameters());
+            Requests.contentTypes(request.headers()), expected.withoutParameters());
       }
       String encoding = Requests.compression(request.headers());
       return encoding == null ? null : Fault.wrongEncoding(encoding);

@@ -46,10 +46,16 @@ public final class Requests {
 
   /**
    * Whether the header {@code Content-Type} allows UTF-8: true without a charset, false if the
-   * header is malformed. JSON is always UTF-8.
+   * header is malformed or repeated. JSON is always UTF-8.
    */
   public static boolean isUtf8(RequestHeaders headers) {
-    return headers.getAll(HttpHeaderNames.CONTENT_TYPE).stream().allMatch(Requests::isUtf8);
+    List<String> types = headers.getAll(HttpHeaderNames.CONTENT_TYPE);
+    return types.size() <= 1 && types.stream().allMatch(Requests::isUtf8);
+  }
+
+  /** Returns all values of the header {@code Content-Type}, for messages; empty without one. */
+  public static String contentTypes(RequestHeaders headers) {
+    return String.join(", ", headers.getAll(HttpHeaderNames.CONTENT_TYPE));
   }
 
   private static boolean isUtf8(String contentType) {

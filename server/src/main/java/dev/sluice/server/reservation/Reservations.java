@@ -30,6 +30,7 @@ import java.security.SecureRandom;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Base64;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.Iterator;
 import java.util.LinkedHashMap;
@@ -532,17 +533,13 @@ public final class Reservations implements AutoCloseable {
   private CompletionStage<Void> marked(Token token, Duration left) {
     Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
     long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
-    long fullForSeconds = marks.add(nowMillis(), endMillis);
-    if (fullForSeconds > 0) {
-      throw RefusedException.tooManyRequests(
-          "too many reservations were cancelled or settled on this server: the server keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires",
-          fullForSeconds);
-    }
+    List<String> limits = token.charged();
+    marks.add(limits, nowMillis(), endMillis);
     return uses.spend(Transaction.of(USED, once, token.nonce()))
         .whenComplete(
             (first, failure) -> {
               if (failure != null || first.denied()) {
-                marks.remove(endMillis);
+                marks.remove(limits, endMillis);
               }
             })
         .thenCompose(
@@ -595,47 +592,82 @@ public final class Reservations implements AutoCloseable {
 
   /**
    * Counts the used tokens that this server has marked in the store. A token counts until the end
-   * of the minute in which the store removes the token's mark. Thread-safe.
+   * of the minute in which the store removes the token's mark. A limit can use at most as many
+   * marks as remain free, so one limit alone can use half of the marks, and its clients cannot
+   * block the tokens of other limits. Thread-safe.
    */
   private static final class Marks {
 
     private static final long MINUTE_MILLIS = TimeUnit.MINUTES.toMillis(1);
+    private static final String ALL = ""; // stands for all limits together
 
     private final int most;
 
     @GuardedBy("this")
-    private final TreeMap<Long, Integer> byMinute = new TreeMap<>();
+    private final TreeMap<Long, Map<String, Integer>> byMinute = new TreeMap<>();
 
     @GuardedBy("this")
-    private int count;
+    private final Map<String, Integer> counts = new HashMap<>();
 
     /** Makes a counter of at most {@code most} used tokens at a time. */
     Marks(int most) {
       this.most = most;
     }
 
-    /** Counts a used token and returns 0; if the counter is full, returns the seconds to wait. */
-    synchronized long add(long nowMillis, long endMillis) {
-      Map<Long, Integer> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
-      count -= over.values().stream().mapToInt(Integer::intValue).sum();
+    /**
+     * Counts a used token.
+     *
+     * @param limits the limits that the token charged
+     * @throws RefusedException if one of the limits has used its share of the marks
+     */
+    synchronized void add(List<String> limits, long nowMillis, long endMillis) {
+      Map<Long, Map<String, Integer>> over = byMinute.headMap(nowMillis / MINUTE_MILLIS);
+      over.values()
+          .forEach(ended -> ended.forEach((limit, marks) -> change(counts, limit, -marks)));
       over.clear();
-      if (count >= most) {
-        long fullMillis = (byMinute.firstKey() + 1) * MINUTE_MILLIS - nowMillis;
-        return TimeUnit.MILLISECONDS.toSeconds(fullMillis + TimeUnit.SECONDS.toMillis(1) - 1);
+      int free = most - counts.getOrDefault(ALL, 0);
+      for (String limit : limits) {
+        if (counts.getOrDefault(limit, 0) >= free) {
+          throw full(limit, nowMillis);
+        }
       }
-      byMinute.merge(endMillis / MINUTE_MILLIS, 1, Integer::sum);
-      count++;
-      return 0;
+      change(limits, endMillis, 1);
     }
 
     /** Undoes {@link #add} for a mark that the store did not accept. */
-    synchronized void remove(long endMillis) {
-      byMinute.computeIfPresent(
-          endMillis / MINUTE_MILLIS,
-          (minute, marks) -> {
-            count--;
-            return marks == 1 ? null : marks - 1;
-          });
+    synchronized void remove(List<String> limits, long endMillis) {
+      if (byMinute.containsKey(endMillis / MINUTE_MILLIS)) {
+        change(limits, endMillis, -1);
+      }
+    }
+
+    @GuardedBy("this")
+    private void change(List<String> limits, long endMillis, int marks) {
+      Map<String, Integer> minute =
+          byMinute.computeIfAbsent(endMillis / MINUTE_MILLIS, end -> new HashMap<>());
+      for (String limit : limits) {
+        change(counts, limit, marks);
+        change(minute, limit, marks);
+      }
+      change(counts, ALL, marks);
+      change(minute, ALL, marks);
+      if (minute.isEmpty()) {
+        byMinute.remove(endMillis / MINUTE_MILLIS);
+      }
+    }
+
+    private static void change(Map<String, Integer> counts, String limit, int marks) {
+      counts.merge(limit, marks, (one, other) -> one + other == 0 ? null : one + other);
+    }
+
+    @GuardedBy("this")
+    private RefusedException full(String limit, long nowMillis) {
+      long end = byMinute.isEmpty() ? nowMillis / MINUTE_MILLIS : byMinute.firstKey();
+      long fullMillis = (end + 1) * MINUTE_MILLIS - nowMillis;
+      return RefusedException.tooManyRequests(
+          "too many reservations of the limit %s were cancelled or settled on this server: the server keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires"
+              .formatted(limit),
+          TimeUnit.MILLISECONDS.toSeconds(fullMillis + TimeUnit.SECONDS.toMillis(1) - 1));
     }
   }
 }

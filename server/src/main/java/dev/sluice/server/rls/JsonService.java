@@ -101,7 +101,7 @@ record JsonService(RateLimitRequests requests, RlsMeters meters) implements Http
   private static @Nullable String unreadable(RequestHeaders headers) {
     if (!Requests.isUtf8(headers)) {
       return "found Content-Type: %s, expected application/json, whose charset is UTF-8"
-          .formatted(headers.get(HttpHeaderNames.CONTENT_TYPE));
+          .formatted(Requests.contentTypes(headers));
     }
     String compression = Requests.compression(headers);
     return compression == null

@@ -280,7 +280,9 @@ record ReloadLog(LimiterMetrics metrics, @Nullable Path overrides, Consumer<Limi
       log.error(
           "{} not loaded; the previous ones stay in force{}{}",
           kind.word(),
-          kind == Kind.TOKENS ? " (tokens removed from a readable file are refused)" : "",
+          kind == Kind.TOKENS
+              ? " (tokens removed from a file that still lists others are refused)"
+              : "",
           ReloadLog.list(problems));
     }
 

@@ -88,6 +88,8 @@ import org.slf4j.LoggerFactory;
  */
 public final class Service implements AutoCloseable {
 
+  private static final Logger log = LoggerFactory.getLogger(Service.class);
+
   private final ShutdownStack started;
   private final OpenDoors doors;
   private final Runnable ping;
@@ -192,8 +194,13 @@ public final class Service implements AutoCloseable {
               table.requireReady();
             },
             System::nanoTime);
+    boolean decidesAlone = decidesAlone(config.storage());
+    if (config.storage().readyWithoutStore() && !decidesAlone) {
+      log.warn(
+          "--ready-without-store has no effect, since a failure rule is fail or deny: the server is not ready while the store does not answer; set --on-failure to allow or local:N");
+    }
     Runnable ready =
-        decidesAlone(config.storage())
+        decidesAlone
             ? () -> {
               reachedOnce.run();
               table.requireReady();

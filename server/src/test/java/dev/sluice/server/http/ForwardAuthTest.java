@@ -399,6 +399,18 @@ final class ForwardAuthTest {
   }
 
   @Test
+  void ipv6AddressInAHeader_isGroupedByTheQuerysKey_andNotAsAnIdOfTheCaller() throws IOException {
+    startWithRules();
+    String keyed = "?limit=LoginsPerIPAddress&key=header:X-Client-Ip";
+    for (int i = 1; i <= 3; i++) {
+      assertThat(get(keyed, "X-Client-Ip", "2001:db8:6::" + i).statusCode())
+          .isEqualTo(i < 3 ? 200 : 429);
+    }
+    String given = "?limit=LoginsPerIPAddress";
+    assertThat(get(given, "RateLimit-Id", "2001:db8:6::1").statusCode()).isEqualTo(200);
+  }
+
+  @Test
   void ipv4Client_skipsALimitOnIpv6Ranges() throws IOException {
     start();
     for (int i = 0; i < 3; i++) {

@@ -286,6 +286,22 @@ final class HttpErrorsTest {
   }
 
   @Test
+  void mediaType_thatIsRepeated_isRefused_andBothAreNamed() {
+    String json = "application/json";
+    HttpResponse<String> answer =
+        server.send(
+            "POST",
+            "/v1/spend",
+            BodyPublishers.ofString(LOGIN),
+            json,
+            "Content-Type",
+            "text/plain");
+    assertThat(problem(answer, 415).get("detail").asText())
+        .isEqualTo(
+            "found Content-Type: application/json, text/plain, expected the header Content-Type: application/json");
+  }
+
+  @Test
   void mediaType_thatIsMissing_isRefused_andOneWithACharset_isNot() {
     problem(server.send("POST", "/v1/spend", BodyPublishers.ofString(LOGIN), null), 415);
     HttpResponse<String> charset =

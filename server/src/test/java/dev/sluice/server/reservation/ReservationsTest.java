@@ -689,14 +689,15 @@ final class ReservationsTest {
 
   @Test
   void marks_refuseNoReservation_andMakeRoomWhenTheyAreGone() {
-    Reservations few = new Reservations(limiter, store, KEY, lost, time, 3);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 6);
     for (int i = 0; i < 3; i++) {
       cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
     }
     String token = few.reserve(one("a"), LIFE).toCompletableFuture().join().token();
     assertThatThrownBy(() -> settle(few, token, 2))
         .isInstanceOf(RefusedException.class)
-        .hasMessageStartingWith("too many reservations were cancelled or settled on this server");
+        .hasMessageStartingWith(
+            "too many reservations of the limit Logins were cancelled or settled");
     assertThat(remaining()).isEqualTo(9);
 
     manual.advance(LIFE.plus(Reservations.CLOCK_SKEW).plusMinutes(1));
@@ -705,8 +706,33 @@ final class ReservationsTest {
   }
 
   @Test
+  void marks_ofOneLimit_leaveRoomForTheTokensOfOthers() {
+    LimitName ids = LimitName.builder(2, "Ids").build();
+    Limits both =
+        Limits.builder(Catalogue.of(CATALOGUE.get(LOGINS), ids))
+            .limit(LOGINS, Quota.per(10, Duration.ofHours(1)))
+            .limit("Ids", Quota.per(10, Duration.ofHours(1)))
+            .build();
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 8);
+    limits.replace(both);
+    String last = "";
+    for (int i = 0; i < 5; i++) {
+      last = few.reserve(one("a"), LIFE).toCompletableFuture().join().token();
+      if (i < 4) {
+        cancel(few, last);
+      }
+    }
+    String refused = last;
+    assertThatThrownBy(() -> cancel(few, refused)).isInstanceOf(RefusedException.class);
+
+    List<Transaction> other = List.of(limiter.transaction("Ids", "b"));
+    cancel(few, few.reserve(other, LIFE).toCompletableFuture().join().token());
+    assertThat(limiter.check("Ids", "b", 0).remaining()).isEqualTo(10);
+  }
+
+  @Test
   void cancel_beyondTheMarks_isRefused_andOneThatIsRepeatedTakesNoRoom() {
-    Reservations few = new Reservations(limiter, store, KEY, lost, time, 2);
+    Reservations few = new Reservations(limiter, store, KEY, lost, time, 4);
     List<String> tokens =
         List.of(
             few.reserve(one("a"), LIFE).toCompletableFuture().join().token(),

@@ -136,6 +136,20 @@ final class JsonServiceTest {
     }
   }
 
+  @Test
+  void contentType_thatIsRepeated_isA415_thatNamesBoth() throws Exception {
+    try (BucketStore store = BucketStore.inMemory();
+        TestRlsServer server = new TestRlsServer(limits(), store)) {
+      byte[] body = ONE.getBytes(StandardCharsets.UTF_8);
+      String json = "application/json";
+      HttpResponse<String> answer =
+          send(server, "POST", body, "Content-Type", json, "Content-Type", "text/plain");
+      assertThat(answer.statusCode()).as(answer.body()).isEqualTo(415);
+      assertThat(JSON.readTree(answer.body()).get("detail").textValue())
+          .startsWith("found Content-Type: application/json, text/plain, expected ");
+    }
+  }
+
   @ParameterizedTest
   @ValueSource(
       strings = {
