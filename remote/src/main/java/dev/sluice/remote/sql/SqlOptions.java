@@ -45,7 +45,7 @@ public final class SqlOptions {
   private static final int LONGEST_KEY = 2_048;
   private static final int LONGEST_PREFIX = 256;
 
-  private String name;
+  private final String name;
   private int connections = 2;
   private String prefix = "";
   private Duration timeout = Duration.ofMillis(500);
@@ -63,10 +63,6 @@ public final class SqlOptions {
    */
   public SqlOptions(String name) {
     this.name = name;
-  }
-
-  public void name(String text) {
-    this.name = text;
   }
 
   /** Returns the name of the database. */
