@@ -8,8 +8,8 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /**
- * Plants one mutation after the other, and says who notices: the simulator, the tests. See
- * README.md.
+ * Plants one mutation after the other, and says who notices: the simulator, the tests. The script
+ * run starts this class and explains the format of the mutations.
  *
  * <p>Usage: {@code java Mutations.java SUITE CLASSPATH [NAME...]}. The class path has the compiled
  * classes, the test classes and what they need; a mutated class is put before them.

@@ -187,6 +187,17 @@ class ArchitectureTest {
   }
 
   @Test
+  void files_areAtMost65() throws IOException {
+    try (Stream<Path> files = Files.walk(Path.of("src", "main", "java"))) {
+      Assertions.assertThat(
+              files
+                  .filter(file -> file.toString().endsWith(".java"))
+                  .filter(file -> !file.toString().endsWith("-info.java")))
+          .hasSizeLessThanOrEqualTo(65);
+    }
+  }
+
+  @Test
   void innerPackages_areExportedToNobodyElse() throws IOException {
     URL classes = Limiter.class.getProtectionDomain().getCodeSource().getLocation();
     try (InputStream bytes = new URL(classes, "module-info.class").openStream()) {

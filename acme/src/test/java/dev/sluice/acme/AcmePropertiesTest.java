@@ -14,6 +14,8 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Random;
+import java.util.stream.Collectors;
+import java.util.stream.IntStream;
 import java.util.stream.LongStream;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.MethodSource;
@@ -159,10 +161,12 @@ class AcmePropertiesTest {
   }
 
   private static IpAddress randomAddress(Random random) {
-    byte[] bytes = new byte[random.nextBoolean() ? 4 : 16];
-    for (int i = 0; i < bytes.length; i++) {
-      bytes[i] = (byte) (random.nextBoolean() ? 0 : random.nextInt(256));
-    }
-    return Objects.requireNonNull(IpAddress.of(bytes));
+    boolean isIpv4 = random.nextBoolean();
+    String text =
+        IntStream.range(0, isIpv4 ? 4 : 8)
+            .map(i -> random.nextBoolean() ? 0 : random.nextInt(isIpv4 ? 256 : 65_536))
+            .mapToObj(part -> isIpv4 ? Integer.toString(part) : Integer.toHexString(part))
+            .collect(Collectors.joining(isIpv4 ? "." : ":"));
+    return Objects.requireNonNull(IpAddress.parse(text));
   }
 }

@@ -2,7 +2,7 @@
 package dev.sluice.cli;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;

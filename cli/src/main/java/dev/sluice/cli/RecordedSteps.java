@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.GoDuration;
-import dev.sluice.internal.text.Resource;
+import dev.sluice.internal.text.Utf8;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.ArrayList;
@@ -151,6 +151,6 @@ final class RecordedSteps {
   }
 
   private static String text(String name) {
-    return Resource.text(RecordedSteps.class.getResourceAsStream("vectors/" + name), name);
+    return Utf8.ofResource(RecordedSteps.class.getResourceAsStream("vectors/" + name), name);
   }
 }

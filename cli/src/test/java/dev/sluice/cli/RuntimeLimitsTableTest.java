@@ -117,7 +117,8 @@ class RuntimeLimitsTableTest {
     files = files.withOverrides(List.of(deployed));
     try (Server server = new Server(database, RARELY)) {
       Instant end = Instant.now().plusSeconds(3);
-      table.put(List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)));
+      table.put(
+          List.of(new LimitOverride(CALLS, "k", override("k", 9).quotas(), "", "", end)), true);
       server.refresher.get().refreshNow();
       await().atMost(Duration.ofMinutes(1)).until(() -> !Instant.now().isBefore(end));
       await()
@@ -134,7 +135,7 @@ class RuntimeLimitsTableTest {
       put(new LimitOverride(CALLS, "k", quotas, "Ticket 17", "ann", null), server.runtime);
       assertThat(server.runtime.remove(CALLS, "k")).isTrue();
       Instant past = Instant.now().minusSeconds(60);
-      table.put(List.of(new LimitOverride(CALLS, "e", quotas, "Ticket 18", "bob", past)));
+      table.put(List.of(new LimitOverride(CALLS, "e", quotas, "Ticket 18", "bob", past)), true);
       for (String id : List.of("k", "e")) {
         LimitOverride anew = override(id, 5);
         assertThat(server.runtime.put(anew, false, true).override()).isEqualTo(anew);
@@ -226,7 +227,7 @@ class RuntimeLimitsTableTest {
     AtomicInteger left = new AtomicInteger();
     LimitOverride high = override("k", 1000);
     try (Server server = new Server(failingOnce(left), RARELY)) {
-      table.put(List.of(high)); // by another server
+      table.put(List.of(high), true); // by another server
       left.set(1);
       assertThatThrownBy(() -> server.runtime.put(override("k", 500), true, false))
           .isInstanceOf(KeepException.class);
@@ -250,7 +251,7 @@ class RuntimeLimitsTableTest {
 
   @Test
   void tableOfOverridesThatCannotBeRead_isAMistake_untilItCanBeReadAgain() throws Exception {
-    table.put(List.of(override("k", 7)));
+    table.put(List.of(override("k", 7)), true);
     try (Server server = new Server(database, OFTEN);
         Connection connection = database.getConnection();
         Statement statement = connection.createStatement()) {
@@ -280,7 +281,7 @@ class RuntimeLimitsTableTest {
   @Test
   void reload_readsTheTableOfOverrides() throws Exception {
     try (Server server = new Server(database, RARELY)) {
-      table.put(List.of(override("k", 9)));
+      table.put(List.of(override("k", 9)), true);
       assertThat(server.runtime.read()).isTrue();
       assertThat(server.runtime.override(CALLS, "k")).isEqualTo(override("k", 9));
     }

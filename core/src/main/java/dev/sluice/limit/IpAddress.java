@@ -31,21 +31,6 @@ public final class IpAddress {
   }
 
   /**
-   * Returns the address with the given bytes, the most significant byte first.
-   *
-   * @param bytes 4 or 16 bytes; the array is copied
-   * @return the address
-   * @throws IllegalArgumentException if there are neither 4 nor 16 bytes
-   */
-  public static IpAddress of(byte[] bytes) {
-    if (bytes.length != 4 && bytes.length != 16) {
-      throw new IllegalArgumentException(
-          "bytes: found " + bytes.length + ", expected 4 (IPv4) or 16 (IPv6)");
-    }
-    return new IpAddress(unmapped(bytes.clone()));
-  }
-
-  /**
    * Returns whether this is an IPv4 address. An IPv4-mapped IPv6 address counts as IPv4.
    *
    * @return false for IPv6
@@ -72,15 +57,6 @@ public final class IpAddress {
       masked[i] &= (byte) (0xff << (8 - kept));
     }
     return new IpAddress(masked);
-  }
-
-  /**
-   * Returns the bytes of the address, the most significant byte first.
-   *
-   * @return a copy of the 4 or 16 bytes
-   */
-  public byte[] bytes() {
-    return bytes.clone();
   }
 
   @Override

@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import com.google.common.net.InetAddresses;
 import java.net.InetAddress;
+import java.net.UnknownHostException;
 import java.util.List;
 import java.util.Random;
 import org.junit.jupiter.api.Test;
@@ -26,8 +27,7 @@ class IpAddressTest {
     assertThat(parsed != null).as("\"%s\" is an address", text).isEqualTo(isAddress(text));
     if (parsed != null) {
       InetAddress expected = InetAddresses.forString(text);
-      assertThat(parsed.bytes()).as(text).isEqualTo(expected.getAddress());
-      assertThat(parsed).hasToString(InetAddresses.toAddrString(expected));
+      assertThat(parsed).as(text).hasToString(InetAddresses.toAddrString(expected));
       assertThat(IpAddress.parse(parsed.toString())).isEqualTo(parsed).hasSameHashCodeAs(parsed);
     }
   }
@@ -113,7 +113,7 @@ class IpAddressTest {
   }
 
   @Test
-  void parse_randomAddressesWithOneSlip_areReadAsGuavaDoes() {
+  void parse_randomAddressesWithOneSlip_areReadAsGuavaDoes() throws UnknownHostException {
     Random random = new Random(13);
     for (int i = 0; i < 50_000; i++) {
       byte[] bytes = new byte[random.nextBoolean() ? 4 : 16];
@@ -121,7 +121,7 @@ class IpAddressTest {
       for (int zeros = random.nextInt(bytes.length); zeros > 0; zeros--) {
         bytes[random.nextInt(bytes.length)] = 0;
       }
-      String text = IpAddress.of(bytes).toString();
+      String text = InetAddresses.toAddrString(InetAddress.getByAddress(bytes));
       assertAsGuava(text);
       int at = random.nextInt(text.length());
       char slip = ALPHABET.charAt(random.nextInt(ALPHABET.length()));
@@ -146,12 +146,5 @@ class IpAddressTest {
     assertThat(IpAddress.parse("192.0.2.255").prefix(25)).hasToString("192.0.2.128");
     assertThatThrownBy(() -> address.prefix(129)).hasMessageContaining("found 129, expected 0 to");
     assertThatThrownBy(() -> address.prefix(-1)).hasMessageContaining("found -1");
-  }
-
-  @Test
-  void of_wrongNumberOfBytes_isRefused() {
-    assertThatThrownBy(() -> IpAddress.of(new byte[5]))
-        .isInstanceOf(IllegalArgumentException.class)
-        .hasMessageContaining("found 5, expected 4 (IPv4) or 16 (IPv6)");
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.mariadb;
 
-import dev.sluice.internal.text.Resource;
+import dev.sluice.internal.text.Utf8;
 import dev.sluice.remote.ClientClock;
 import dev.sluice.remote.StoreContext;
 import dev.sluice.remote.sql.SqlCall;
@@ -85,7 +85,7 @@ final class MariaDbDialect implements SqlDialect {
   }
 
   private static String source() {
-    return Resource.text(MariaDbDialect.class.getResourceAsStream("buckets.sql"), "buckets.sql");
+    return Utf8.ofResource(MariaDbDialect.class.getResourceAsStream("buckets.sql"), "buckets.sql");
   }
 
   @Override

@@ -17,9 +17,9 @@ import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Makes a {@link MariaDbStore}. Each method except {@link #name}, {@link #clock}, {@link
- * #observer}, {@link #create} and {@link #open} sets an option that the database URL can also set,
- * under the method's name: {@code mariadb://host/db?connections=4&prefix=shop:}.
+ * Makes a {@link MariaDbStore}. Each method except {@link #clock}, {@link #observer}, {@link
+ * #create} and {@link #open} sets an option that the database URL can also set, under the method's
+ * name: {@code mariadb://host/db?connections=4&prefix=shop:}.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} if the value is out
  * of its range. Not thread-safe.
@@ -51,19 +51,6 @@ public final class MariaDbStoreBuilder {
     MariaDbStoreBuilder builder = new MariaDbStoreBuilder(its, its.toString());
     split.options().forEach(builder.options::set);
     return builder;
-  }
-
-  /**
-   * Sets the name of the database in messages; by default the URL without user and options, or
-   * "MariaDB" without a URL.
-   *
-   * @param text the name, without a password
-   * @return this
-   */
-  @CanIgnoreReturnValue
-  public MariaDbStoreBuilder name(String text) {
-    options.name(text);
-    return this;
   }
 
   /**

@@ -10,6 +10,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalMariaDb;
 import java.sql.Connection;
+import java.time.Duration;
 import java.util.List;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -120,5 +121,17 @@ final class MariaDbUrlTest {
     assertThatThrownBy(() -> MariaDbStore.builder("mariadb://u:p@h/d?" + option, null))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining(message);
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a null is a mistake of the application
+  void builder_wrongValueOrNull_isRefusedByName() {
+    MariaDbStoreBuilder builder = MariaDbStore.builder("mariadb://u:secret@h/d", null);
+    assertThatThrownBy(() -> builder.timeout(Duration.ZERO))
+        .isInstanceOf(IllegalArgumentException.class)
+        .hasMessage("store mariadb://h/d: option timeout: found 0s, expected 1ms to 1h");
+    assertThatThrownBy(() -> builder.prefix(null)).hasMessage("prefix");
+    assertThatThrownBy(() -> builder.clock(null)).hasMessage("time");
+    assertThatThrownBy(() -> builder.observer(null)).hasMessage("newObserver");
   }
 }

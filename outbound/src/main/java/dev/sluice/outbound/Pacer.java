@@ -407,7 +407,7 @@ public final class Pacer {
      */
     @CanIgnoreReturnValue
     public Builder id(Function<URI, String> newId) {
-      this.id = newId;
+      this.id = Objects.requireNonNull(newId, "newId");
       return this;
     }
 
@@ -420,7 +420,8 @@ public final class Pacer {
      */
     @CanIgnoreReturnValue
     public Builder longestPause(Duration longest) {
-      if (longest.isNegative() || longest.compareTo(Duration.ofDays(10_000)) > 0) {
+      if (Objects.requireNonNull(longest, "longest").isNegative()
+          || longest.compareTo(Duration.ofDays(10_000)) > 0) {
         throw new IllegalArgumentException(
             "longestPause: found " + longest + ", expected 0 to 10000 days");
       }
@@ -437,7 +438,7 @@ public final class Pacer {
      */
     @CanIgnoreReturnValue
     public Builder time(TimeSource newTime) {
-      this.time = newTime;
+      this.time = Objects.requireNonNull(newTime, "newTime");
       return this;
     }
 

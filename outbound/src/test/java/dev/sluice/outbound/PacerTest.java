@@ -115,6 +115,9 @@ class PacerTest {
         Map.of(
             "limit", () -> Pacer.builder(null, HOUR),
             "maxWait", () -> Pacer.builder(limit, null),
+            "newId", () -> Pacer.builder(limit, HOUR).id(null),
+            "newTime", () -> Pacer.builder(limit, HOUR).time(null),
+            "longest", () -> Pacer.builder(limit, HOUR).longestPause(null),
             "client", () -> PacedHttpClient.of(null, Pacer.builder(limit, HOUR).build()));
     doors.forEach(
         (name, door) ->

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.internal.text.Resource;
+import dev.sluice.internal.text.Utf8;
 import java.sql.ResultSet;
 import java.sql.SQLException;
 import java.sql.Statement;
@@ -81,6 +81,6 @@ final class BucketSchema {
   }
 
   private static String source() {
-    return Resource.text(BucketSchema.class.getResourceAsStream("buckets.sql"), "buckets.sql");
+    return Utf8.ofResource(BucketSchema.class.getResourceAsStream("buckets.sql"), "buckets.sql");
   }
 }

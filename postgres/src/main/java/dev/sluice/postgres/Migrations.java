@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.postgres;
 
-import dev.sluice.internal.text.Resource;
+import dev.sluice.internal.text.Utf8;
 import java.sql.Connection;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
@@ -98,6 +98,6 @@ final class Migrations {
   }
 
   private static String read(String file) {
-    return Resource.text(Migrations.class.getResourceAsStream("migrations/" + file), file);
+    return Utf8.ofResource(Migrations.class.getResourceAsStream("migrations/" + file), file);
   }
 }

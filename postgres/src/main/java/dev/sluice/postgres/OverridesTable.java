@@ -124,20 +124,6 @@ public final class OverridesTable {
   }
 
   /**
-   * Writes overrides as {@link #put(Collection, boolean)} does, and allows an existing override to
-   * become lower.
-   *
-   * @param overrides overrides of limits that are in the catalogue
-   * @return the number of new overrides and of changed overrides
-   * @throws SQLException if the database fails, or the table would have more than {@link
-   *     #MOST_ROWS} enabled rows; nothing is written then
-   */
-  @CanIgnoreReturnValue
-  public PutResult put(Collection<LimitOverride> overrides) throws SQLException {
-    return put(overrides, /* mayLower= */ true);
-  }
-
-  /**
    * Writes all the given overrides or none of them. A new override is enabled. An existing override
    * gets the new quotas and the new end, and the new comment and author unless these are empty. The
    * write does not change whether an existing override is enabled.

@@ -15,6 +15,7 @@ import java.sql.SQLException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import java.util.stream.Stream;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -72,7 +73,7 @@ public final class PostgresStoreBuilder {
 
   private void set(SqlUrl.Option option) {
     if (option.name().equals("durability")) {
-      options.set(option, () -> durability(Durability.of(option.value())));
+      durability(options.read(option, Durability::of));
     } else {
       options.set(option);
     }
@@ -87,7 +88,7 @@ public final class PostgresStoreBuilder {
    */
   @CanIgnoreReturnValue
   public PostgresStoreBuilder durability(Durability newDurability) {
-    this.durability = newDurability;
+    this.durability = Objects.requireNonNull(newDurability, "newDurability");
     return this;
   }
 

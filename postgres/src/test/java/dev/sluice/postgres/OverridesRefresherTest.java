@@ -565,7 +565,8 @@ class OverridesRefresherTest {
 
   private void put(String account, long burst) throws SQLException {
     table.put(
-        List.of(new LimitOverride(ORDERS, account, Quota.per(burst, Duration.ofHours(3)), "test")));
+        List.of(new LimitOverride(ORDERS, account, Quota.per(burst, Duration.ofHours(3)), "test")),
+        true);
   }
 
   /** A default, and an override for account 2. */

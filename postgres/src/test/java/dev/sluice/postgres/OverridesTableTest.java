@@ -73,7 +73,7 @@ class OverridesTableTest {
             override("FailedAuthorizationsForPausingPerDomainPerAccount", "17", "Bär"),
             override("LimitOverrideRequestsPerIPAddress", "10.0.0.2", ""));
 
-    assertThat(table.put(all)).isEqualTo(new PutResult(10, 0, 0));
+    assertThat(table.put(all, true)).isEqualTo(new PutResult(10, 0, 0));
 
     TableContent content = table.load();
     assertThat(content.bad()).isEmpty();
@@ -116,7 +116,7 @@ class OverridesTableTest {
     table = new OverridesTable(source, Catalogue.of(own));
     table.migrate();
     LimitOverride one = new LimitOverride(own, "a:b", Quota.per(9, Duration.ofHours(1)), "");
-    assertThat(table.put(List.of(one))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(table.put(List.of(one), true)).isEqualTo(new PutResult(1, 0, 0));
     assertThat(table.load().overrides()).containsExactly(one);
     assertThat(table.rows()).singleElement().returns("Own:a:b", OverrideRow::bucketKey);
     assertThat(table.setEnabled(own, "a:b", false)).isTrue();
@@ -130,7 +130,7 @@ class OverridesTableTest {
   @Test
   void put_again_changesTheQuota_andKeepsItDisabled() throws SQLException {
     table.migrate();
-    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old"))))
+    assertThat(table.put(List.of(override("NewOrdersPerAccount", "17", "old")), true))
         .isEqualTo(new PutResult(1, 0, 0));
     assertThat(table.setEnabled(CATALOGUE.get("NewOrdersPerAccount"), "17", false)).isTrue();
     assertThat(table.load().overrides()).isEmpty();
@@ -138,7 +138,7 @@ class OverridesTableTest {
     LimitOverride changed =
         new LimitOverride(
             CATALOGUE.get("NewOrdersPerAccount"), "17", Quota.per(9, Duration.ofHours(1)), "new");
-    assertThat(table.put(List.of(changed))).isEqualTo(new PutResult(0, 1, 1));
+    assertThat(table.put(List.of(changed), true)).isEqualTo(new PutResult(0, 1, 1));
 
     assertThat(table.load().overrides()).isEmpty();
     assertThat(table.rows())
@@ -161,7 +161,7 @@ class OverridesTableTest {
     Quota quota = Quota.per(9, Duration.ofHours(1));
     LimitName name = CATALOGUE.get("NewOrdersPerAccount");
     Instant end = Instant.parse("2100-01-01T00:00:00Z");
-    table.put(List.of(new LimitOverride(name, "17", quota, "", "ann", end)));
+    table.put(List.of(new LimitOverride(name, "17", quota, "", "ann", end)), true);
 
     table.put(Collections.singletonMap(new LimitOverride(name, "17", quota, "new"), null), false);
     assertThat(table.load().overrides())
@@ -177,7 +177,8 @@ class OverridesTableTest {
     table.migrate();
     LimitName name = CATALOGUE.get("NewOrdersPerAccount");
     Instant end = Instant.parse("2026-01-01T00:00:00Z");
-    table.put(List.of(new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 1", "ann", end)));
+    table.put(
+        List.of(new LimitOverride(name, "17", List.of(AN_HOUR), "Ticket 1", "ann", end)), true);
     LimitOverride again = new LimitOverride(name, "17", AN_HOUR, "Ticket 2");
     table.put(Collections.singletonMap(again, null), false);
     assertThat(table.load().overrides())
@@ -206,7 +207,7 @@ class OverridesTableTest {
     table.migrate();
     LimitOverride a = override("NewOrdersPerAccount", "17", "ticket 1");
     LimitOverride b = override("NewOrdersPerAccount", "18", "ticket 2");
-    table.put(List.of(a, b));
+    table.put(List.of(a, b), true);
     LimitOverride lowerRate =
         new LimitOverride(a.name(), "17", Quota.burst(99).refill(1, Duration.ofDays(300)), "");
     LimitOverride smallerBurst =
@@ -236,7 +237,7 @@ class OverridesTableTest {
   @Test
   void load_ofTheSchemaBeforeAuthorsEndsAndFurtherQuotas_works() throws SQLException {
     table.migrate();
-    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")), true);
     sql(
         "ALTER TABLE rate_limit_overrides DROP COLUMN author, DROP COLUMN until_ns, DROP COLUMN further_quotas");
     assertThat(table.load().overrides()).hasSize(1);
@@ -247,7 +248,7 @@ class OverridesTableTest {
     table.migrate();
     LimitName name = CATALOGUE.get("NewOrdersPerAccount");
     assertThat(table.disable(name, "1")).isFalse();
-    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")), true);
     assertThat(table.disable(name, "1")).isTrue();
     assertThat(table.disable(name, "1")).isFalse();
     assertThat(table.load().overrides()).isEmpty();
@@ -268,7 +269,7 @@ class OverridesTableTest {
   void put_ofSeveralQuotas_isLoadedAgain_andReplacedAsAWhole() throws SQLException {
     table.migrate();
     LimitOverride two = several(A_SECOND, AN_HOUR);
-    assertThat(table.put(List.of(two))).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(table.put(List.of(two), true)).isEqualTo(new PutResult(1, 0, 0));
     assertThat(table.load().overrides()).containsExactly(two);
     assertThat(table.rows())
         .singleElement()
@@ -289,7 +290,7 @@ class OverridesTableTest {
   @Test
   void put_ofALowerQuotaAmongSeveral_orOfFewer_isRefused() throws SQLException {
     table.migrate();
-    table.put(List.of(several(AN_HOUR, A_SECOND)));
+    table.put(List.of(several(AN_HOUR, A_SECOND)), true);
     Quota lower = Quota.burst(2).refill(2, Duration.ofSeconds(1));
     assertThatThrownBy(() -> table.put(List.of(several(AN_HOUR, lower)), false))
         .isInstanceOf(LoweredException.class)
@@ -312,7 +313,7 @@ class OverridesTableTest {
       many.add(
           new LimitOverride(name, "" + id, List.of(AN_HOUR, A_SECOND), "", "", /* until= */ null));
     }
-    table.put(many);
+    table.put(many, true);
     Quota lower = Quota.burst(2).refill(2, Duration.ofSeconds(1));
     many.set(19, new LimitOverride(name, "29", List.of(AN_HOUR, lower), "", "", null));
     assertThatThrownBy(() -> table.put(many, false))
@@ -324,7 +325,7 @@ class OverridesTableTest {
   void load_severalTimesOnOneConnection_findsTheFurtherQuotas() throws SQLException {
     table.migrate();
     LimitOverride two = several(AN_HOUR, A_SECOND);
-    table.put(List.of(two));
+    table.put(List.of(two), true);
     try (Connection only = PostgresUrl.dataSource(url + "?prepareThreshold=1").getConnection()) {
       OverridesTable pooled = new OverridesTable(Proxies.lending(source, only), CATALOGUE);
       for (int i = 0; i < 7; i++) {
@@ -338,7 +339,7 @@ class OverridesTableTest {
   @Test
   void schema_refusesFurtherQuotasThatCannotBe() throws SQLException {
     table.migrate();
-    table.put(List.of(several(AN_HOUR)));
+    table.put(List.of(several(AN_HOUR)), true);
     for (String further :
         List.of(
             "{3,2,1000000000}",
@@ -385,7 +386,8 @@ class OverridesTableTest {
     LimitOverride unknown =
         new LimitOverride(
             LimitName.builder(77, "Other").build(), "x", Quota.per(1, Duration.ofHours(1)), "");
-    assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", ""), unknown)))
+    assertThatThrownBy(
+            () -> table.put(List.of(override("NewOrdersPerAccount", "17", ""), unknown), true))
         .isInstanceOf(UnknownLimitException.class);
     assertThat(table.rows()).isEmpty();
   }
@@ -393,7 +395,8 @@ class OverridesTableTest {
   @Test
   void put_ofACommentThatPostgresCantKeep_writesNothing() throws SQLException {
     table.migrate();
-    assertThatThrownBy(() -> table.put(List.of(override("NewOrdersPerAccount", "17", "a\0b"))))
+    assertThatThrownBy(
+            () -> table.put(List.of(override("NewOrdersPerAccount", "17", "a\0b")), true))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("comment or author of \"3:17\"")
         .hasMessageContaining("U+0000");
@@ -417,7 +420,7 @@ class OverridesTableTest {
   void load_leavesABadRowOut_andKeepsTheOthers(
       int number, String key, long burst, long count, String reason) throws SQLException {
     table.migrate();
-    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")), true);
     // As somebody may have made the table without our checks.
     sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
     sql("DROP TABLE rate_limit_overrides");
@@ -441,7 +444,7 @@ class OverridesTableTest {
   @Test
   void load_ofARowWithoutValues_leavesOutThatRowAlone() throws SQLException {
     table.migrate();
-    table.put(List.of(override("NewOrdersPerAccount", "1", "")));
+    table.put(List.of(override("NewOrdersPerAccount", "1", "")), true);
     // A copy has none of the constraints.
     sql("CREATE TABLE unchecked AS TABLE rate_limit_overrides");
     sql("DROP TABLE rate_limit_overrides");
@@ -467,8 +470,8 @@ class OverridesTableTest {
     List<LimitOverride> reversed = new ArrayList<>(some);
     Collections.reverse(reversed);
     for (int i = 0; i < 4; i++) {
-      CompletableFuture<PutResult> one = inBackground(() -> table.put(some));
-      CompletableFuture<PutResult> other = inBackground(() -> table.put(reversed));
+      CompletableFuture<PutResult> one = inBackground(() -> table.put(some, true));
+      CompletableFuture<PutResult> other = inBackground(() -> table.put(reversed, true));
       assertThat(one.get().added() + other.get().added()).isEqualTo(i == 0 ? 300 : 0);
     }
   }
@@ -505,7 +508,7 @@ class OverridesTableTest {
   void put_thatTakesLong_letsOthersMigrate_andPutOtherOverrides() throws Exception {
     table.migrate();
     LimitOverride one = override("NewOrdersPerAccount", "1", "");
-    table.put(List.of(one));
+    table.put(List.of(one), true);
     CompletableFuture<PutResult> slow;
     try (Connection locking = source.getConnection();
         Statement lock = locking.createStatement()) {
@@ -543,18 +546,18 @@ class OverridesTableTest {
     OverridesTable small = new OverridesTable(source, CATALOGUE, 3);
     LimitOverride one = override("NewOrdersPerAccount", "1", "");
     LimitOverride two = override("NewOrdersPerAccount", "2", "");
-    small.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    small.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")), true);
     assertThat(small.setEnabled(one.name(), "3", false)).isTrue();
     LimitOverride four = override("NewOrdersPerAccount", "4", "");
     LimitOverride five = override("NewOrdersPerAccount", "5", "");
-    assertThatThrownBy(() -> small.put(List.of(four, five)))
+    assertThatThrownBy(() -> small.put(List.of(four, five), true))
         .isInstanceOf(SQLException.class)
         .hasMessage(
             "rate_limit_overrides would have more than 3 enabled rows, the maximum; nothing was changed");
     assertThat(small.load().overrides()).containsExactly(one, two);
 
-    assertThat(small.put(List.of(four))).isEqualTo(new PutResult(1, 0, 0));
-    assertThat(small.put(List.of(one, two, four))).isEqualTo(new PutResult(0, 3, 0));
+    assertThat(small.put(List.of(four), true)).isEqualTo(new PutResult(1, 0, 0));
+    assertThat(small.put(List.of(one, two, four), true)).isEqualTo(new PutResult(0, 3, 0));
     assertThatThrownBy(() -> small.setEnabled(one.name(), "3", true))
         .isInstanceOf(SQLException.class)
         .hasMessageContaining("more than 3 enabled rows");
@@ -567,9 +570,9 @@ class OverridesTableTest {
     table.migrate();
     LimitOverride one = override("NewOrdersPerAccount", "1", "");
     LimitOverride two = override("NewOrdersPerAccount", "2", "");
-    table.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")));
+    table.put(List.of(one, two, override("NewOrdersPerAccount", "3", "")), true);
     OverridesTable small = new OverridesTable(source, CATALOGUE, 1);
-    assertThat(small.put(List.of(one))).isEqualTo(new PutResult(0, 1, 0));
+    assertThat(small.put(List.of(one), true)).isEqualTo(new PutResult(0, 1, 0));
     assertThat(small.put(Map.of(two, false), true)).isEqualTo(new PutResult(0, 1, 1));
     LimitOverride four = override("NewOrdersPerAccount", "4", "");
     assertThat(small.put(Map.of(four, false), true)).isEqualTo(new PutResult(1, 0, 1));

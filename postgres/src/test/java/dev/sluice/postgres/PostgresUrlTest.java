@@ -4,7 +4,9 @@ package dev.sluice.postgres;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import java.time.Duration;
 import java.util.List;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -103,6 +105,36 @@ class PostgresUrlTest {
           .hasMessageNotContaining("hunter")
           .hasMessageNotContaining("u:12");
     }
+  }
+
+  @Test
+  void builder_wrongValue_namesTheOption() {
+    PostgresStoreBuilder builder = PostgresStore.builder("postgresql://u:secret@h/d", null);
+    for (ThrowingCallable wrong :
+        List.<ThrowingCallable>of(
+            () -> builder.connections(17),
+            () -> builder.queue(0),
+            () -> builder.failures(0),
+            () -> builder.timeout(Duration.ZERO),
+            () -> builder.denials(Duration.ofDays(1)),
+            () -> builder.probe(Duration.ZERO))) {
+      assertThatThrownBy(wrong)
+          .isInstanceOf(IllegalArgumentException.class)
+          .hasMessageMatching("store postgresql://h[^ ]*/d: option [a-z]+: found .*, expected .*");
+    }
+    assertThatThrownBy(() -> builder.connections(17))
+        .hasMessageEndingWith("/d: option connections: found 17, expected 1 to 16");
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void builder_null_isRefusedByName() {
+    PostgresStoreBuilder builder = PostgresStore.builder("postgresql://u:p@h/d", null);
+    assertThatThrownBy(() -> builder.prefix(null)).hasMessage("prefix");
+    assertThatThrownBy(() -> builder.timeout(null)).hasMessage("timeout");
+    assertThatThrownBy(() -> builder.clock(null)).hasMessage("time");
+    assertThatThrownBy(() -> builder.observer(null)).hasMessage("newObserver");
+    assertThatThrownBy(() -> builder.durability(null)).hasMessage("newDurability");
   }
 
   private static PGSimpleDataSource source(String url) {

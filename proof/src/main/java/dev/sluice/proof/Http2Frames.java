@@ -64,10 +64,6 @@ public final class Http2Frames {
    * Returns the header frame of a POST request. The caller must send frames with the body after the
    * header frame.
    */
-  public static byte[] post(int stream, String path) {
-    return post(stream, path, "application/json");
-  }
-
   public static byte[] post(int stream, String path, String mediaType) {
     byte[] type = text(mediaType);
     // A literal header field; index 31 in HPACK's static table is the name content-type.

@@ -3,8 +3,8 @@ package dev.sluice.redis;
 
 import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Gcra;
-import dev.sluice.internal.text.Resource;
 import dev.sluice.internal.text.SafeText;
+import dev.sluice.internal.text.Utf8;
 import dev.sluice.remote.ChargeOutcome;
 import dev.sluice.remote.ChargedException;
 import dev.sluice.remote.ClientClock;
@@ -257,7 +257,7 @@ final class ChargeScript {
   }
 
   private static String source() {
-    return Resource.text(ChargeScript.class.getResourceAsStream("charge.lua"), "charge.lua");
+    return Utf8.ofResource(ChargeScript.class.getResourceAsStream("charge.lua"), "charge.lua");
   }
 
   private static String digest(String source) {

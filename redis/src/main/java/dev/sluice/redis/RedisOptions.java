@@ -209,13 +209,14 @@ final class RedisOptions {
    *     store does not have the option
    */
   <T> RedisOptions with(RedisOption<T> option, T value) {
+    Objects.requireNonNull(value, option.name());
     try {
       option.check(uri, value);
     } catch (IllegalArgumentException e) {
       throw refused(option, e);
     }
     Map<RedisOption<?>, Object> more = new HashMap<>(set);
-    more.put(option, Objects.requireNonNull(value, option.name()));
+    more.put(option, value);
     return new RedisOptions(uri, Map.copyOf(more));
   }
 
@@ -370,7 +371,8 @@ final class RedisOptions {
 
   private static void requireRing(StoreUri uri, List<String> names) {
     boolean distinct = names.stream().distinct().count() == names.size();
-    if (uri.kind() != Kind.RING || names.size() != uri.hosts().size() || !distinct) {
+    boolean areComplete = names.size() == uri.hosts().size() && !names.contains("");
+    if (uri.kind() != Kind.RING || !areComplete || !distinct) {
       throw new IllegalArgumentException(
           "found %s, expected a different name for each of the %s hosts, and only for a redis-ring"
               .formatted(names, uri.hosts().size()));

@@ -304,12 +304,12 @@ public final class RedisStoreBuilder {
    * for the servers. If a server gets another address but keeps its name, its keys stay on this
    * server.
    *
-   * @param names one name for each host, all different
+   * @param names one name for each host, all different and not empty
    * @return this
    */
   @CanIgnoreReturnValue
   public RedisStoreBuilder names(List<String> names) {
-    return set(RedisOptions.NAMES, List.copyOf(names));
+    return set(RedisOptions.NAMES, List.copyOf(Objects.requireNonNull(names, "names")));
   }
 
   /**

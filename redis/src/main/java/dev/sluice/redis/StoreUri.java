@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.redis;
 
-import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.internal.text.Utf8;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.util.ArrayList;
@@ -122,11 +122,11 @@ record StoreUri(
       throw new IllegalArgumentException(AT_TWICE);
     }
     String[] credentials = at < 0 ? new String[0] : authority.substring(0, at).split(":", 2);
-    String user = credentials.length == 2 ? PercentEncoding.decode(credentials[0]) : null;
+    String user = credentials.length == 2 ? Utf8.ofPercentEncoding(credentials[0]) : null;
     String password =
         credentials.length == 0
             ? null
-            : PercentEncoding.decode(credentials[credentials.length - 1]);
+            : Utf8.ofPercentEncoding(credentials[credentials.length - 1]);
     List<Host> hosts = new ArrayList<>();
     String listed = authority.substring(at + 1).replace("%5B", "[").replace("%5D", "]");
     for (String host : listed.split(",", -1)) {
@@ -252,7 +252,7 @@ record StoreUri(
                 : "\"" + pair + "\" after the question mark";
         throw bad(uri, found, "name=value (an & in a value is written %26)");
       }
-      if (options.put(PercentEncoding.decode(sides[0]), PercentEncoding.decode(sides[1])) != null) {
+      if (options.put(Utf8.ofPercentEncoding(sides[0]), Utf8.ofPercentEncoding(sides[1])) != null) {
         throw bad(uri, "option " + sides[0] + " twice", "each option once");
       }
     }

@@ -129,6 +129,8 @@ class RedisOptionsTest {
     RedisStoreBuilder builder = RedisStore.builder("redis://app:secret@h");
     assertThatThrownBy(() -> builder.credentials(null, "p")).hasMessage("user");
     assertThatThrownBy(() -> builder.credentials("app", null)).hasMessage("password");
+    assertThatThrownBy(() -> builder.timeout(null)).hasMessage("timeout");
+    assertThatThrownBy(() -> builder.names(null)).hasMessage("names");
     assertThatThrownBy(() -> builder.clock(null)).hasMessage("time");
     assertThatThrownBy(() -> builder.observer(null)).hasMessage("newObserver");
   }

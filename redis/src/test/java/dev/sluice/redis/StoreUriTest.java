@@ -73,6 +73,7 @@ final class StoreUriTest {
         "redis://a?queue=0 | expected at least 1",
         "redis://a?names=x | only for a redis-ring",
         "redis-ring://a,b?names=x,x | a different name for each",
+        "redis-ring://a,b?names=,x | found [, x], expected a different name for each",
         "redis://a?clientName=a%20b | without spaces",
         "redis://a?sentinelPassword=x | Sentinel credentials require a redis-sentinel:// address",
         "redis-ring://a?sentinelUser=x | Sentinel credentials require a redis-sentinel:// address",

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.spring;
 
-import dev.sluice.internal.async.DaemonThread;
 import dev.sluice.internal.async.Fleet;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.store.BucketStore;
 import java.lang.System.Logger;
 import java.lang.System.Logger.Level;

@@ -2,7 +2,7 @@
 package dev.sluice.yaml;
 
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.Limits;

@@ -11,8 +11,8 @@ import java.util.function.Consumer;
 import org.jspecify.annotations.Nullable;
 
 /**
- * Helper methods for chains of stages. Code that is chained to a stage runs on the thread that
- * completes the stage, or at once if the stage is complete already.
+ * Helper methods for chains of stages, and threads that complete stages. Code that is chained to a
+ * stage runs on the thread that completes the stage, or at once if the stage is complete already.
  */
 public final class Stages {
 
@@ -118,5 +118,15 @@ public final class Stages {
         reaching(first, first.thenCompose(second -> second.thenApply(value -> value)));
     onSuccess(first, second -> reaching(second, last));
     return last;
+  }
+
+  /** A thread that does not keep the JVM running. */
+  public static final class DaemonThread extends Thread {
+
+    /** Creates a daemon thread that is not started yet. */
+    public DaemonThread(Runnable task, String name) {
+      super(task, name);
+      setDaemon(true);
+    }
   }
 }

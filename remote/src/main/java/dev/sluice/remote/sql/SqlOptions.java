@@ -18,6 +18,7 @@ import java.time.Duration;
 import java.util.Arrays;
 import java.util.HexFormat;
 import java.util.List;
+import java.util.Objects;
 import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -28,7 +29,7 @@ import org.jspecify.annotations.Nullable;
  * is not exported to applications.
  *
  * <p>Each method that sets an option throws an {@link IllegalArgumentException} for a value out of
- * its range. Not thread-safe.
+ * its range; the message names the store and the option. Not thread-safe.
  */
 public final class SqlOptions {
 
@@ -44,7 +45,7 @@ public final class SqlOptions {
   private static final int LONGEST_KEY = 2_048;
   private static final int LONGEST_PREFIX = 256;
 
-  private String name;
+  private final String name;
   private int connections = 2;
   private String prefix = "";
   private Duration timeout = Duration.ofMillis(500);
@@ -64,10 +65,6 @@ public final class SqlOptions {
     this.name = name;
   }
 
-  public void name(String text) {
-    this.name = text;
-  }
-
   /** Returns the name of the database. */
   public String name() {
     return name;
@@ -75,13 +72,19 @@ public final class SqlOptions {
 
   /** Sets how many connections the store uses, from 1 to 16. */
   public void connections(int number) {
-    require(number >= 1 && number <= MOST_CONNECTIONS, number, "1 to " + MOST_CONNECTIONS);
+    require(
+        "connections",
+        number >= 1 && number <= MOST_CONNECTIONS,
+        number,
+        "1 to " + MOST_CONNECTIONS);
     this.connections = number;
   }
 
   /** Sets the first part of each key, of at most 256 characters. */
   public void prefix(String text) {
+    Objects.requireNonNull(text, "prefix");
     require(
+        "prefix",
         text.length() <= LONGEST_PREFIX,
         text.length() + " characters",
         "at most " + LONGEST_PREFIX);
@@ -114,76 +117,71 @@ public final class SqlOptions {
 
   /** Sets the time-out of a call, from 1 ms to an hour. */
   public void timeout(Duration limit) {
-    requireWithin(limit, MILLISECOND);
+    requireWithin("timeout", limit, MILLISECOND);
     this.timeout = limit;
   }
 
   /** Sets how long a denial is repeated from memory, up to an hour. */
   public void denials(Duration most) {
-    requireWithin(most, Duration.ZERO);
+    requireWithin("denials", most, Duration.ZERO);
     this.denials = most;
   }
 
   /** Sets the largest number of waiting requests, at least 1. */
   public void queue(int requests) {
-    require(requests >= 1, requests, "at least 1");
+    require("queue", requests >= 1, requests, "at least 1");
     this.queue = requests;
   }
 
   /** Sets after how many failed calls in a row the database is marked down, at least 1. */
   public void failures(int calls) {
-    require(calls >= 1, calls, "at least 1");
+    require("failures", calls >= 1, calls, "at least 1");
     this.failures = calls;
   }
 
   /** Sets how often a database that is marked down is probed, from 1 ms to an hour. */
   public void probe(Duration interval) {
-    requireWithin(interval, MILLISECOND);
+    requireWithin("probe", interval, MILLISECOND);
     this.probe = interval;
   }
 
   public void clock(TimeSource time) {
-    this.clock = time;
+    this.clock = Objects.requireNonNull(time, "time");
   }
 
   public void observer(BucketStore.Observer newObserver) {
-    this.observer = newObserver;
+    this.observer = Objects.requireNonNull(newObserver, "newObserver");
   }
 
   /**
-   * Runs code that sets an option of a URL. If the value is wrong, the exception's message names
-   * the store and the option.
+   * Parses the value of an option of a URL.
+   *
+   * @throws IllegalArgumentException if the value cannot be parsed; the message names the store and
+   *     the option
    */
-  public void set(SqlUrl.Option option, Runnable setting) {
+  public <T> T read(SqlUrl.Option option, Function<String, T> parser) {
     try {
-      setting.run();
+      return parser.apply(option.value());
     } catch (NumberFormatException e) {
-      throw new IllegalArgumentException(
-          "store %s: option %s: found \"%s\", expected a whole number"
-              .formatted(name, option.name(), option.value()));
+      throw refused(
+          option.name(), "found \"" + option.value() + "\", expected a whole number", null);
     } catch (IllegalArgumentException e) {
-      throw new IllegalArgumentException(
-          "store %s: option %s: %s".formatted(name, option.name(), e.getMessage()), e);
+      throw refused(option.name(), e.getMessage(), e);
     }
   }
 
   /** Sets one of the options {@link #NAMES} to the value in a URL. */
   public void set(SqlUrl.Option option) {
-    String value = option.value();
-    set(
-        option,
-        () -> {
-          switch (option.name()) {
-            case "connections" -> connections(Integer.parseInt(value));
-            case "denials" ->
-                denials(value.equals("off") ? Duration.ZERO : GoDuration.parse(value));
-            case "failures" -> failures(Integer.parseInt(value));
-            case "prefix" -> prefix(value);
-            case "probe" -> probe(GoDuration.parse(value));
-            case "queue" -> queue(Integer.parseInt(value));
-            default -> timeout(GoDuration.parse(value));
-          }
-        });
+    switch (option.name()) {
+      case "connections" -> connections(read(option, Integer::parseInt));
+      case "denials" ->
+          denials(option.value().equals("off") ? Duration.ZERO : read(option, GoDuration::parse));
+      case "failures" -> failures(read(option, Integer::parseInt));
+      case "prefix" -> prefix(option.value());
+      case "probe" -> probe(read(option, GoDuration::parse));
+      case "queue" -> queue(read(option, Integer::parseInt));
+      default -> timeout(read(option, GoDuration::parse));
+    }
   }
 
   /** Returns the list of processes; null if the store uses the processes' clocks. */
@@ -191,17 +189,25 @@ public final class SqlOptions {
     return clock == null ? new SqlRoll(name, source, sql, key("")) : null;
   }
 
-  private static void requireWithin(Duration time, Duration least) {
+  private void requireWithin(String option, Duration time, Duration least) {
+    Objects.requireNonNull(time, option);
     require(
+        option,
         time.compareTo(least) >= 0 && time.compareTo(HOUR) <= 0,
         GoDuration.format(time),
         GoDuration.format(least) + " to 1h");
   }
 
-  private static void require(boolean fits, Object found, String expected) {
+  private void require(String option, boolean fits, Object found, String expected) {
     if (!fits) {
-      throw new IllegalArgumentException("found %s, expected %s".formatted(found, expected));
+      throw refused(option, "found %s, expected %s".formatted(found, expected), null);
     }
+  }
+
+  private IllegalArgumentException refused(
+      String option, @Nullable String why, @Nullable Exception cause) {
+    return new IllegalArgumentException(
+        "store %s: option %s: %s".formatted(name, option, why), cause);
   }
 
   /**

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.remote.sql;
 
-import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.internal.text.Utf8;
 import java.net.URI;
 import java.net.URISyntaxException;
 import java.sql.DriverManager;
@@ -61,8 +61,8 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
     int colon = login.indexOf(':');
     return new SqlUrl(
         rest,
-        PercentEncoding.decode(colon < 0 ? login : login.substring(0, colon)),
-        colon < 0 ? null : PercentEncoding.decode(login.substring(colon + 1)));
+        Utf8.ofPercentEncoding(colon < 0 ? login : login.substring(0, colon)),
+        colon < 0 ? null : Utf8.ofPercentEncoding(login.substring(colon + 1)));
   }
 
   /** Returns whether the port, the path or the query of a URL can be the rest of a password. */
@@ -104,7 +104,7 @@ public record SqlUrl(String rest, @Nullable String user, @Nullable String passwo
       int equals = parameter.indexOf('=');
       String option = equals < 0 ? parameter : parameter.substring(0, equals);
       if (known.contains(option)) {
-        String value = equals < 0 ? "" : PercentEncoding.decode(parameter.substring(equals + 1));
+        String value = equals < 0 ? "" : Utf8.ofPercentEncoding(parameter.substring(equals + 1));
         if (own.stream().anyMatch(one -> one.name().equals(option))) {
           throw new IllegalArgumentException(
               "found the option \"%s\" twice, expected each option once".formatted(option));

@@ -3,7 +3,7 @@ package dev.sluice.server.base;
 
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.json.JsonWriteFeature;
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.server.base.FailureLog.OutOfMemory;
 import io.micrometer.core.instrument.Counter;
 import io.micrometer.core.instrument.MeterRegistry;

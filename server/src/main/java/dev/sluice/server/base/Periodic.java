@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.base;
 
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.server.base.FailureLog.OutOfMemory;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.otlp;
 
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.internal.text.GoDuration;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.server.net.Part;

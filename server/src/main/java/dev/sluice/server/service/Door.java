@@ -2,7 +2,7 @@
 package dev.sluice.server.service;
 
 import dev.sluice.Limiter;
-import dev.sluice.internal.async.DaemonThread;
+import dev.sluice.internal.async.Stages.DaemonThread;
 import dev.sluice.server.access.Access;
 import dev.sluice.server.access.AccessPart;
 import dev.sluice.server.admin.RuntimeLimits;

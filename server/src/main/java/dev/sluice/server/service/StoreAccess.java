@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.server.service;
 
-import dev.sluice.internal.text.PercentEncoding;
 import dev.sluice.internal.text.Suggestion;
+import dev.sluice.internal.text.Utf8;
 import dev.sluice.mariadb.MariaDbStore;
 import dev.sluice.mariadb.MariaDbStoreBuilder;
 import dev.sluice.postgres.PostgresStore;
@@ -124,7 +124,7 @@ public final class StoreAccess {
       }
       Matcher user = SENTINEL_USER.matcher(address);
       builder
-          .sentinelUser(user.find() ? PercentEncoding.decode(user.group(1)) : DEFAULT_USER)
+          .sentinelUser(user.find() ? Utf8.ofPercentEncoding(user.group(1)) : DEFAULT_USER)
           .sentinelPassword(sentinelPassword);
     }
     return builder;
@@ -135,7 +135,7 @@ public final class StoreAccess {
     if (colon >= 0 && colon < userInfo.length() - 1) {
       throw twice();
     }
-    return PercentEncoding.decode(colon < 0 ? userInfo : userInfo.substring(0, colon));
+    return Utf8.ofPercentEncoding(colon < 0 ? userInfo : userInfo.substring(0, colon));
   }
 
   private static IllegalArgumentException twice() {

@@ -28,7 +28,7 @@ export function keepToken(text) {
 }
 
 /** Why a request failed. `kind` is away, access, role, busy, missing or request. */
-export class Trouble extends Error {
+class Trouble extends Error {
   constructor(kind, message, status) {
     super(message);
     this.kind = kind;

@@ -5,7 +5,7 @@ import {h, s, setText} from './dom.js';
 import {clock, number, rate, shortClock, span} from './words.js';
 
 /** Calls back with the width of an element, now and whenever it changes. */
-export function onWidth(element, draw) {
+function onWidth(element, draw) {
   let known = 0;
   const observer = new ResizeObserver(() => {
     const width = Math.floor(element.clientWidth);
@@ -145,7 +145,7 @@ function hours(at, seconds, width) {
 }
 
 /** A round number of seconds at or above one, with marks that people read easily. */
-export function niceTime(seconds) {
+function niceTime(seconds) {
   const steps = [1, 2, 5, 10, 15, 20, 30, 60, 120, 180, 300, 600, 900, 1200, 1800, 3600, 7200, 10800, 21600, 43200, 86400, 172800, 345600, 604800];
   for (const step of steps) {
     if (seconds <= step * 5) {

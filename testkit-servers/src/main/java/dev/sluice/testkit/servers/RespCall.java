@@ -20,10 +20,6 @@ final class RespCall {
 
   private RespCall() {}
 
-  static @Nullable Object ask(int port, String... words) {
-    return ask(port, null, words);
-  }
-
   /** Sends a command, after a login if there is a password, and returns the reply. */
   static @Nullable Object ask(int port, @Nullable String password, String... words) {
     try (Socket socket = new Socket(InetAddress.getLoopbackAddress(), port)) {

@@ -6,15 +6,15 @@ import static org.assertj.core.api.Assertions.assertThatIllegalArgumentException
 
 import org.junit.jupiter.api.Test;
 
-class PercentEncodingTest {
+class Utf8Test {
 
   @Test
   void decode_percentAndPlus_keepsThePlus() {
-    assertThat(PercentEncoding.decode("a%2Fb+c%C3%A4")).isEqualTo("a/b+cä");
+    assertThat(Utf8.ofPercentEncoding("a%2Fb+c%C3%A4")).isEqualTo("a/b+cä");
   }
 
   @Test
   void decode_percentWithoutDigits_isRefused() {
-    assertThatIllegalArgumentException().isThrownBy(() -> PercentEncoding.decode("50%"));
+    assertThatIllegalArgumentException().isThrownBy(() -> Utf8.ofPercentEncoding("50%"));
   }
 }
