@@ -28,6 +28,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class LimitTest {
@@ -95,6 +96,28 @@ class LimitTest {
       reservation.cancel();
       assertThat(reservation.toString()).startsWith("reservation, closed: allowed");
     }
+  }
+
+  @Test
+  void transactionOfAStandaloneLimit_isRefusedByALimiter_asAllOfThemWouldShareABucket() {
+    Limit alone = Limit.of(Quota.per(1, Duration.ofDays(1)));
+    Transaction one = alone.transaction("7");
+    for (ThrowingCallable act :
+        List.<ThrowingCallable>of(
+            () -> limiter.spend(one),
+            () -> limiter.refund(List.of(limiter.transaction("CallsPerText", "a"), one)),
+            () -> limiter.reset(one),
+            () -> limiter.acquire(one, Duration.ZERO))) {
+      assertThatThrownBy(act)
+          .isInstanceOf(InvalidRequestException.class)
+          .hasMessage(
+              "found a transaction of Limit.of(…), whose buckets are in its own memory; for a batch, give the limit a name: limiter.limit(LimitName, Quota)");
+    }
+    assertThat(alone.spend("7").allowed()).isTrue();
+    LimitName namesake = LimitName.builder(1, "Limit").build();
+    Limiter others = Limiter.of(BucketStore.inMemory());
+    assertThat(others.spend(Transaction.of(namesake, Quota.per(1, Duration.ofDays(1)), "7")))
+        .matches(Decision::allowed);
   }
 
   @Test
