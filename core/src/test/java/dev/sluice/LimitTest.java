@@ -11,6 +11,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -118,6 +119,18 @@ class LimitTest {
     Limiter others = Limiter.of(BucketStore.inMemory());
     assertThat(others.spend(Transaction.of(namesake, Quota.per(1, Duration.ofDays(1)), "7")))
         .matches(Decision::allowed);
+  }
+
+  @Test
+  void limit_thatTheCurrentLimitsLack_isRefused_evenIfItWasReturnedBefore() {
+    assertThat(limiter.limit("CallsPerText")).isSameAs(limiter.limit("CallsPerText"));
+    current.replace(Limits.builder(CATALOGUE).build());
+    assertThatThrownBy(() -> limiter.limit("CallsPerText"))
+        .isInstanceOf(MissingDefaultException.class);
+    current.replace(Limits.builder(Catalogue.of()).build());
+    assertThatThrownBy(() -> limiter.limit("CallsPerText"))
+        .isInstanceOf(UnknownLimitException.class)
+        .hasMessageContaining("no limit has the name");
   }
 
   @Test
