@@ -4,7 +4,9 @@ package dev.sluice.postgres;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.limit.Catalogue;
 import java.util.List;
+import javax.sql.DataSource;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -103,6 +105,15 @@ class PostgresUrlTest {
           .hasMessageNotContaining("hunter")
           .hasMessageNotContaining("u:12");
     }
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void dataSource_null_isRefusedAtOnce() {
+    DataSource none = null;
+    assertThatThrownBy(() -> PostgresStore.builder(none)).hasMessage("source");
+    assertThatThrownBy(() -> new OverridesTable(none, Catalogue.of())).hasMessage("source");
+    assertThatThrownBy(() -> new PenaltiesTable(none)).hasMessage("source");
   }
 
   private static PGSimpleDataSource source(String url) {

@@ -279,7 +279,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder defaults(Path file) {
-      this.defaults = file;
+      this.defaults = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -291,7 +291,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder overrides(Path file) {
-      this.overrides = file;
+      this.overrides = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -303,7 +303,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder names(Path file) {
-      this.names = file;
+      this.names = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -319,7 +319,9 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {
-      companions.add(new Companion(file, reader));
+      companions.add(
+          new Companion(
+              Objects.requireNonNull(file, "file"), Objects.requireNonNull(reader, "reader")));
       return this;
     }
 
@@ -332,7 +334,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder companion(CompanionFile<?> reader) {
-      companions.add(new Companion(null, reader));
+      companions.add(new Companion(null, Objects.requireNonNull(reader, "reader")));
       return this;
     }
 
@@ -345,7 +347,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder attach(AttachedFiles<?> files) {
-      attached.add(files);
+      attached.add(Objects.requireNonNull(files, "files"));
       return this;
     }
 
@@ -358,7 +360,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder catalogue(Catalogue base) {
-      this.catalogue = base;
+      this.catalogue = Objects.requireNonNull(base, "base");
       return this;
     }
 
@@ -371,7 +373,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder samples(Catalogue samples) {
-      this.samples = samples;
+      this.samples = Objects.requireNonNull(samples, "samples");
       return this;
     }
 
@@ -383,7 +385,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder idFormats(IdFormat.Registry formats) {
-      this.idFormats = formats;
+      this.idFormats = Objects.requireNonNull(formats, "formats");
       return this;
     }
 
@@ -395,7 +397,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder strictness(Strictness strictness) {
-      this.strictness = strictness;
+      this.strictness = Objects.requireNonNull(strictness, "strictness");
       return this;
     }
 
@@ -438,7 +440,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder copy(Path file) {
-      this.copy = file;
+      this.copy = Objects.requireNonNull(file, "file");
       return this;
     }
 
