@@ -15,7 +15,10 @@ import dev.sluice.Settling.Held;
 import dev.sluice.TrackedStore.Holding;
 import dev.sluice.internal.async.Stages;
 import dev.sluice.internal.direct.DirectStore.Buckets;
+import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
+import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.Field;
 import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
@@ -90,12 +93,15 @@ final class Engine {
     return List.of(Objects.requireNonNull(transaction, "transaction"));
   }
 
-  /** Throws an exception if a limit's name clashes with the catalogue, or its quota is missing. */
+  /**
+   * Throws an exception if a limit's name clashes with the catalogue, if its quota is missing, or
+   * if a transaction of a standalone limit is not for this engine.
+   */
   void requireUsable(List<Transaction> transactions) {
     boolean open = false;
     for (Transaction transaction : Objects.requireNonNull(transactions, "transactions")) {
       if (Objects.requireNonNull(transaction, "transaction").effective().ofCaller()) {
-        limits.get().catalogue().requireNoClash(transaction.name());
+        requireOwn(transaction.name());
       }
       open |= transaction.coverage().isMissing();
     }
@@ -106,6 +112,18 @@ final class Engine {
               .map(Transaction::name)
               .toList());
     }
+  }
+
+  @SuppressWarnings("ReferenceEquality") // an application can have an equal name
+  private void requireOwn(LimitName name) {
+    Catalogue catalogue = limits.get().catalogue();
+    // All standalone limits have one name, so in the store of a limiter they would share buckets.
+    if (name == Limit.ALONE && catalogue.find(name.name()) != name) {
+      throw new InvalidRequestException(
+          Field.LIMIT,
+          "found a transaction of Limit.of(…), whose buckets are in its own memory; for a batch, give the limit a name: limiter.limit(LimitName, Quota)");
+    }
+    catalogue.requireNoClash(name);
   }
 
   /** Throws an exception for a limit that has neither a default nor an override. */

@@ -146,7 +146,7 @@ public final class Limit implements DirectLimit {
    * @throws IllegalArgumentException if {@link Quota#ofOneLimit} refuses the quotas
    */
   public static Limit of(List<Quota> quotas, TimeSource time) {
-    CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of()).build());
+    CurrentLimits none = new CurrentLimits(Limits.builder(Catalogue.of(ALONE)).build());
     Objects.requireNonNull(time, "time");
     Limiter limiter = Limiter.builder(none, BucketStore.inMemory(time)).time(time).build();
     return limiter.limit(ALONE, quotas);
@@ -603,7 +603,9 @@ public final class Limit implements DirectLimit {
   }
 
   /**
-   * Returns a transaction under the current quota that spends one token, for use in a batch.
+   * Returns a transaction under the current quota that spends one token, for use in a batch. A
+   * limiter refuses a transaction of a {@linkplain #of standalone} limit, whose buckets are not in
+   * the limiter's store.
    *
    * @param id the id to limit, such as an IP address
    * @return the transaction

@@ -125,10 +125,16 @@ public final class Limiter {
    *     reload removes the default and the overrides, the returned limit refuses requests
    */
   public Limit limit(String limit) {
+    Limit kept = kept(limit);
+    engine.requireConfigured(kept.name());
+    return kept;
+  }
+
+  /** Returns the same as {@link #limit}, but a limit that has no quota is refused only on use. */
+  private Limit kept(String limit) {
     Limit known = named.get(Objects.requireNonNull(limit, "limit"));
     if (known == null) {
       known = new Limit(engine, limits, limit);
-      engine.requireConfigured(known.name());
       named.put(limit, known); // if two threads race, either limit is correct
     }
     return known;
@@ -185,7 +191,7 @@ public final class Limiter {
    * @return the decision that a spend would have returned, unless the spend forgave a debt
    */
   public Decision check(String limit, String id, long cost) {
-    return limit(limit).check(id, cost);
+    return kept(limit).check(id, cost);
   }
 
   /**
@@ -230,7 +236,7 @@ public final class Limiter {
    * @return the decision, allowed if the tokens were spent; a denial changes no bucket
    */
   public Decision spend(String limit, String id, long cost) {
-    return limit(limit).spend(id, cost);
+    return kept(limit).spend(id, cost);
   }
 
   /**

@@ -11,6 +11,7 @@ import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException;
+import dev.sluice.limit.InvalidRequestException.MissingDefaultException;
 import dev.sluice.limit.InvalidRequestException.UnknownLimitException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Random;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 
 class LimitTest {
@@ -95,6 +97,40 @@ class LimitTest {
       reservation.cancel();
       assertThat(reservation.toString()).startsWith("reservation, closed: allowed");
     }
+  }
+
+  @Test
+  void transactionOfAStandaloneLimit_isRefusedByALimiter_asAllOfThemWouldShareABucket() {
+    Limit alone = Limit.of(Quota.per(1, Duration.ofDays(1)));
+    Transaction one = alone.transaction("7");
+    for (ThrowingCallable act :
+        List.<ThrowingCallable>of(
+            () -> limiter.spend(one),
+            () -> limiter.refund(List.of(limiter.transaction("CallsPerText", "a"), one)),
+            () -> limiter.reset(one),
+            () -> limiter.acquire(one, Duration.ZERO))) {
+      assertThatThrownBy(act)
+          .isInstanceOf(InvalidRequestException.class)
+          .hasMessage(
+              "found a transaction of Limit.of(…), whose buckets are in its own memory; for a batch, give the limit a name: limiter.limit(LimitName, Quota)");
+    }
+    assertThat(alone.spend("7").allowed()).isTrue();
+    LimitName namesake = LimitName.builder(1, "Limit").build();
+    Limiter others = Limiter.of(BucketStore.inMemory());
+    assertThat(others.spend(Transaction.of(namesake, Quota.per(1, Duration.ofDays(1)), "7")))
+        .matches(Decision::allowed);
+  }
+
+  @Test
+  void limit_thatTheCurrentLimitsLack_isRefused_evenIfItWasReturnedBefore() {
+    assertThat(limiter.limit("CallsPerText")).isSameAs(limiter.limit("CallsPerText"));
+    current.replace(Limits.builder(CATALOGUE).build());
+    assertThatThrownBy(() -> limiter.limit("CallsPerText"))
+        .isInstanceOf(MissingDefaultException.class);
+    current.replace(Limits.builder(Catalogue.of()).build());
+    assertThatThrownBy(() -> limiter.limit("CallsPerText"))
+        .isInstanceOf(UnknownLimitException.class)
+        .hasMessageContaining("no limit has the name");
   }
 
   @Test

@@ -8,9 +8,13 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
+import dev.sluice.limit.Limits.Requirement;
+import dev.sluice.limit.Limits.Requirement.MissingDefault;
+import dev.sluice.limit.Penalty;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import java.time.Duration;
+import java.time.Instant;
 import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
@@ -106,6 +110,15 @@ class NullArgumentsTest {
         refuses("rule", () -> builder.onFailure("A", none())),
         refuses("observer", () -> builder.observer(none())),
         refuses("policy", () -> builder.missingDefault(none())),
+        refuses("limit", () -> new Requirement(none(), "the app", MissingDefault.REFUSE)),
+        refuses("by", () -> new Requirement("A", none(), MissingDefault.REFUSE)),
+        refuses("onMissing", () -> new Requirement("A", "the app", none())),
+        refuses("canonicalId", () -> NAME.bucketKey(none())),
+        refuses("name", () -> new Penalty(none(), "k", Instant.EPOCH, 0, "")),
+        refuses("id", () -> new Penalty(NAME, none(), Instant.EPOCH, 0, "")),
+        refuses("until", () -> new Penalty(NAME, "k", none(), 0, "")),
+        refuses("comment", () -> new Penalty(NAME, "k", Instant.EPOCH, 0, none())),
+        refuses("author", () -> new Penalty(NAME, "k", Instant.EPOCH, 0, "", none())),
         refuses("time", () -> BucketStore.inMemory(none())));
   }
 

@@ -242,7 +242,7 @@ public final class LimitName {
    * @return the limit's number, or its name if it has no number, followed by ":" and the id
    */
   public String bucketKey(String canonicalId) {
-    return keyStart + canonicalId;
+    return keyStart + Objects.requireNonNull(canonicalId, "canonicalId");
   }
 
   /**

@@ -649,6 +649,19 @@ public final class Limits {
   public record Requirement(String limit, String by, MissingDefault onMissing) {
 
     /**
+     * Makes a requirement.
+     *
+     * @param limit the limit's name
+     * @param by the part of the configuration that requires the default, as it appears in messages
+     * @param onMissing what happens if the limit has no default
+     */
+    public Requirement {
+      Objects.requireNonNull(limit, "limit");
+      Objects.requireNonNull(by, "by");
+      Objects.requireNonNull(onMissing, "onMissing");
+    }
+
+    /**
      * Returns whether the given limits satisfy this requirement.
      *
      * @param limits the limits

@@ -3,6 +3,7 @@ package dev.sluice.limit;
 
 import dev.sluice.internal.text.EndTime;
 import java.time.Instant;
+import java.util.Objects;
 
 /**
  * A penalty on one id of one limit: until an instant, the id's bucket counts as empty. A penalty is
@@ -38,7 +39,11 @@ public record Penalty(
    * @throws IllegalArgumentException if the end is out of range, or the debt is negative
    */
   public Penalty {
-    requireInRange(until);
+    Objects.requireNonNull(name, "name");
+    Objects.requireNonNull(id, "id");
+    requireInRange(Objects.requireNonNull(until, "until"));
+    Objects.requireNonNull(comment, "comment");
+    Objects.requireNonNull(author, "author");
     if (owed < 0) {
       throw new IllegalArgumentException("owed: found " + owed + ", expected 0 or more tokens");
     }

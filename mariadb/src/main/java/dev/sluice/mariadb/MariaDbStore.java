@@ -9,6 +9,7 @@ import java.sql.Connection;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
@@ -62,7 +63,7 @@ public final class MariaDbStore implements BucketStore {
    * @return a builder
    */
   public static MariaDbStoreBuilder builder(DataSource source) {
-    return new MariaDbStoreBuilder(source);
+    return new MariaDbStoreBuilder(Objects.requireNonNull(source, "source"));
   }
 
   /**

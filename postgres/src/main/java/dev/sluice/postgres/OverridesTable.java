@@ -22,6 +22,7 @@ import java.util.Collection;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
 import java.util.function.Function;
 import javax.sql.DataSource;
 import org.jspecify.annotations.Nullable;
@@ -68,8 +69,8 @@ public final class OverridesTable {
   }
 
   OverridesTable(DataSource source, Catalogue catalogue, int mostRows) {
-    this.source = source;
-    this.catalogue = catalogue;
+    this.source = Objects.requireNonNull(source, "source");
+    this.catalogue = Objects.requireNonNull(catalogue, "catalogue");
     this.mostRows = mostRows;
   }
 

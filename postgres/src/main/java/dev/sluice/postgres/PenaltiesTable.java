@@ -12,6 +12,7 @@ import java.sql.SQLException;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Objects;
 import javax.sql.DataSource;
 
 /**
@@ -48,7 +49,7 @@ public final class PenaltiesTable {
   }
 
   PenaltiesTable(DataSource source, int mostRows) {
-    this.source = source;
+    this.source = Objects.requireNonNull(source, "source");
     this.mostRows = mostRows;
   }
 

@@ -8,6 +8,7 @@ import dev.sluice.store.BucketStore;
 import java.sql.SQLException;
 import java.time.Duration;
 import java.util.List;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.OptionalLong;
 import java.util.concurrent.CompletionStage;
@@ -58,7 +59,7 @@ public final class PostgresStore implements BucketStore {
    * @return a builder
    */
   public static PostgresStoreBuilder builder(DataSource source) {
-    return new PostgresStoreBuilder(source);
+    return new PostgresStoreBuilder(Objects.requireNonNull(source, "source"));
   }
 
   /**

@@ -4,8 +4,10 @@ package dev.sluice.postgres;
 import static org.assertj.core.api.Assertions.assertThat;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
+import dev.sluice.limit.Catalogue;
 import java.time.Duration;
 import java.util.List;
+import javax.sql.DataSource;
 import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -135,6 +137,15 @@ class PostgresUrlTest {
     assertThatThrownBy(() -> builder.clock(null)).hasMessage("time");
     assertThatThrownBy(() -> builder.observer(null)).hasMessage("newObserver");
     assertThatThrownBy(() -> builder.durability(null)).hasMessage("newDurability");
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void dataSource_null_isRefusedAtOnce() {
+    DataSource none = null;
+    assertThatThrownBy(() -> PostgresStore.builder(none)).hasMessage("source");
+    assertThatThrownBy(() -> new OverridesTable(none, Catalogue.of())).hasMessage("source");
+    assertThatThrownBy(() -> new PenaltiesTable(none)).hasMessage("source");
   }
 
   private static PGSimpleDataSource source(String url) {

@@ -51,7 +51,7 @@ final class RuleBookFile implements CompanionReader<RuleBook> {
    * @param requestsAlone whether to ignore rules for descriptors, with a warning
    */
   RuleBookFile(MissingDefault onMissing, boolean requestsAlone) {
-    this.onMissing = onMissing;
+    this.onMissing = Objects.requireNonNull(onMissing, "onMissing");
     this.requestsAlone = requestsAlone;
   }
 

@@ -2,6 +2,7 @@
 package dev.sluice.rules;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.LimitName;
@@ -143,6 +144,14 @@ class RuleBookReloadTest implements ReloadListener {
     assertThat(watcher.reloadNow()).isTrue();
     LimitName perIp = limits.get().catalogue().get("PerIp");
     assertThat(limits.get().defaultFor(perIp).burst()).isEqualTo(11);
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void reader_withoutAPolicy_isRefused() {
+    assertThatNullPointerException()
+        .isThrownBy(() -> RuleBook.reader(null))
+        .withMessage("onMissing");
   }
 
   @Test

@@ -563,7 +563,7 @@ public final class Rule {
      */
     @CanIgnoreReturnValue
     public Builder cost(ToLongFunction<WebRequest> ofRequest) {
-      this.cost = new Cost(0, ofRequest, null);
+      this.cost = new Cost(0, Objects.requireNonNull(ofRequest, "ofRequest"), null);
       return this;
     }
 

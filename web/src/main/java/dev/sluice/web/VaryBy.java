@@ -130,6 +130,7 @@ public final class VaryBy {
    * @return a source that uses the cookie's value as the id
    */
   public static VaryBy cookie(String name) {
+    Objects.requireNonNull(name, "name");
     return of("the cookie " + name, (Sent) (facts, variables) -> facts.cookies(name));
   }
 
@@ -142,6 +143,7 @@ public final class VaryBy {
    * @return a source that uses the parameter's value as the id
    */
   public static VaryBy queryParameter(String name) {
+    Objects.requireNonNull(name, "name");
     return of("the query parameter " + name, (Sent) (facts, variables) -> facts.parameters(name));
   }
 
@@ -153,7 +155,7 @@ public final class VaryBy {
    */
   public static VaryBy pathVariable(String name) {
     return new VaryBy(
-        "the path variable " + name,
+        "the path variable " + Objects.requireNonNull(name, "name"),
         (facts, variables) -> one(variables.get(name)),
         name,
         false,
@@ -197,6 +199,7 @@ public final class VaryBy {
    * @return a source that uses the given id for every request
    */
   public static VaryBy constant(String id) {
+    Objects.requireNonNull(id, "id");
     return of("the constant " + id, (facts, variables) -> List.of(id)).like(id);
   }
 
@@ -210,6 +213,7 @@ public final class VaryBy {
    * @return a source that uses the function's value as the id
    */
   public static VaryBy function(String what, Function<WebRequest, @Nullable String> function) {
+    Objects.requireNonNull(what, "what");
     Objects.requireNonNull(function, "function");
     return of(what, (facts, variables) -> one(function.apply(facts.request())));
   }
@@ -230,7 +234,7 @@ public final class VaryBy {
    * @return a new source
    */
   public VaryBy orId(String id) {
-    return new VaryBy(what, source, pathVariable, false, id, sample);
+    return new VaryBy(what, source, pathVariable, false, Objects.requireNonNull(id, "id"), sample);
   }
 
   /**

@@ -18,6 +18,7 @@ import dev.sluice.store.BucketStore;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.function.ToLongFunction;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -169,6 +170,15 @@ class RuleTest {
         .hasMessage("cost: found -1, expected at least 0");
     assertThatThrownBy(() -> VaryBy.clientIpv6Range(129))
         .hasMessage("bits: found 129, expected 1 to 128");
+  }
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void cost_null_isRefused_asTheRuleWouldCostNothing() {
+    ToLongFunction<WebRequest> none = null;
+    assertThatThrownBy(() -> Rule.on("/a").cost(none))
+        .isInstanceOf(NullPointerException.class)
+        .hasMessage("ofRequest");
   }
 
   @Test

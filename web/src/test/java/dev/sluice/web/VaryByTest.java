@@ -111,7 +111,13 @@ class VaryByTest {
 
   @Test
   @SuppressWarnings("NullAway") // a mistake of the application
-  void function_null_isRefusedAtOnce() {
+  void nullArgument_isRefusedAtOnce_byItsName() {
     assertThatThrownBy(() -> VaryBy.function("the tenant", null)).hasMessage("function");
+    assertThatThrownBy(() -> VaryBy.function(null, request -> "a")).hasMessage("what");
+    assertThatThrownBy(() -> VaryBy.cookie(null)).hasMessage("name");
+    assertThatThrownBy(() -> VaryBy.queryParameter(null)).hasMessage("name");
+    assertThatThrownBy(() -> VaryBy.pathVariable(null)).hasMessage("name");
+    assertThatThrownBy(() -> VaryBy.constant(null)).hasMessage("id");
+    assertThatThrownBy(() -> VaryBy.principal().orId(null)).hasMessage("id");
   }
 }

@@ -281,7 +281,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder defaults(Path file) {
-      this.defaults = file;
+      this.defaults = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -293,7 +293,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder overrides(Path file) {
-      this.overrides = file;
+      this.overrides = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -305,7 +305,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder names(Path file) {
-      this.names = file;
+      this.names = Objects.requireNonNull(file, "file");
       return this;
     }
 
@@ -321,6 +321,8 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder companion(Path file, CompanionFile<?> reader) {
+      Objects.requireNonNull(file, "file");
+      Objects.requireNonNull(reader, "reader");
       companions.add(new Companion(file, (CompanionReader<?>) reader));
       return this;
     }
@@ -334,6 +336,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder companion(CompanionFile<?> reader) {
+      Objects.requireNonNull(reader, "reader");
       if (reader instanceof AttachedFiles<?> files) {
         attached.add(files);
       } else {
@@ -351,7 +354,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder catalogue(Catalogue base) {
-      this.catalogue = base;
+      this.catalogue = Objects.requireNonNull(base, "base");
       return this;
     }
 
@@ -364,7 +367,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder samples(Catalogue samples) {
-      this.samples = samples;
+      this.samples = Objects.requireNonNull(samples, "samples");
       return this;
     }
 
@@ -376,7 +379,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder idFormats(IdFormat.Registry formats) {
-      this.idFormats = formats;
+      this.idFormats = Objects.requireNonNull(formats, "formats");
       return this;
     }
 
@@ -388,7 +391,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder strictness(Strictness strictness) {
-      this.strictness = strictness;
+      this.strictness = Objects.requireNonNull(strictness, "strictness");
       return this;
     }
 
@@ -431,7 +434,7 @@ public final class LimitFiles {
      */
     @CanIgnoreReturnValue
     public Builder copy(Path file) {
-      this.copy = file;
+      this.copy = Objects.requireNonNull(file, "file");
       return this;
     }
 

@@ -2,6 +2,7 @@
 package dev.sluice.yaml;
 
 import static org.assertj.core.api.Assertions.assertThat;
+import static org.assertj.core.api.Assertions.assertThatNullPointerException;
 import static org.assertj.core.api.Assertions.assertThatThrownBy;
 
 import dev.sluice.gcra.Quota;
@@ -26,6 +27,8 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import org.assertj.core.api.ThrowableAssert.ThrowingCallable;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -37,6 +40,26 @@ class LimitFilesTest {
   private static final Path VECTORS = TestFiles.folder("vectors");
 
   @TempDir Path folder;
+
+  @Test
+  @SuppressWarnings("NullAway") // a mistake of the application
+  void nullArgument_isRefusedAtOnce_byItsName() {
+    LimitFiles.Builder files = LimitFiles.builder();
+    Map<ThrowingCallable, String> acts =
+        Map.ofEntries(
+            Map.entry(() -> files.defaults(null), "file"),
+            Map.entry(() -> files.overrides(null), "file"),
+            Map.entry(() -> files.names(null), "file"),
+            Map.entry(() -> files.copy(null), "file"),
+            Map.entry(() -> files.companion(null), "reader"),
+            Map.entry(() -> files.companion(folder, null), "reader"),
+            Map.entry(() -> files.attach(null), "files"),
+            Map.entry(() -> files.catalogue(null), "base"),
+            Map.entry(() -> files.samples(null), "samples"),
+            Map.entry(() -> files.idFormats(null), "formats"),
+            Map.entry(() -> files.strictness(null), "strictness"));
+    acts.forEach((act, name) -> assertThatNullPointerException().isThrownBy(act).withMessage(name));
+  }
 
   @ParameterizedTest
   @ValueSource(strings = {"PT0S", "PT-1S", "PT9223372036.854775808S"})
