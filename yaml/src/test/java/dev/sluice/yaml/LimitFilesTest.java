@@ -53,7 +53,6 @@ class LimitFilesTest {
             Map.entry(() -> files.copy(null), "file"),
             Map.entry(() -> files.companion(null), "reader"),
             Map.entry(() -> files.companion(folder, null), "reader"),
-            Map.entry(() -> files.attach(null), "files"),
             Map.entry(() -> files.catalogue(null), "base"),
             Map.entry(() -> files.samples(null), "samples"),
             Map.entry(() -> files.idFormats(null), "formats"),
