@@ -5,6 +5,7 @@ import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.IdFormat.Strictness;
+import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
@@ -347,10 +348,22 @@ final class LogReplay {
       } else if (source.hasDefault(name)) {
         candidate.unlimited(name.name());
       }
-      overrides.addAll(inForce.overridesOf(name));
+      inForce.overridesOf(name).stream()
+          .filter(one -> isOverrideId(one.id(), name))
+          .forEach(overrides::add);
       overrides.addAll(own.overridesOf(name)); // replaces the override in force of the same id
     }
     return candidate.build().withOverrides(overrides).with(RuleBook.class, RuleBook.of(own));
+  }
+
+  /** Returns whether a name, whose id format a candidate can change, accepts an override's id. */
+  private static boolean isOverrideId(String id, LimitName name) {
+    try {
+      var unused = name.overrideIdOf(name.bucketKey(id));
+      return true;
+    } catch (InvalidIdException e) {
+      return false;
+    }
   }
 
   private List<FailIf> conditions(boolean hasCandidate) {

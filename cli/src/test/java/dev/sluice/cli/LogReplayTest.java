@@ -442,6 +442,26 @@ final class LogReplayTest {
   }
 
   @Test
+  void candidate_withAnotherIdFormat_keepsTheOverridesInForce_whoseIdsFitIt() throws IOException {
+    limits =
+        write(
+            "text.yml",
+            """
+            limits:
+              LoginsPerClient: {id: string, burst: 2, count: 2, period: 1m}
+            overrides:
+              - LoginsPerClient: {burst: 4, count: 2, period: 1m, ids: [bob, 203.0.113.7, 203.0.113.9]}
+            rules:
+              - {path: /login, limit: LoginsPerClient, id: "{ip}"}
+            """);
+    String candidate =
+        write("ip.yml", "LoginsPerClient: {id: ipAddress, burst: 1, count: 1, period: 1m}\n");
+    Cli run = replay("--against", candidate, log);
+    assertThat(run.err()).isEmpty();
+    assertThat(run.code()).isEqualTo(Exit.DONE);
+  }
+
+  @Test
   void overridesThatHaveEnded_areLeftOut_andTheReplaySaysSo() throws IOException {
     limits =
         write(

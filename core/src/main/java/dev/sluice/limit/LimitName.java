@@ -320,6 +320,49 @@ public final class LimitName {
     return found;
   }
 
+  /** Throws an exception if an override's id is not canonical, so that it would never apply. */
+  void requireCanonical(LimitOverride override) {
+    // A format for overrides can refuse the text into which it converts ids.
+    if (!isCanonical(override.id(), overrideId)
+        && !isCanonical(override.id(), firstPartsOfOverrides())) {
+      throw notCanonical(override.id(), "an override", overrideId);
+    }
+  }
+
+  /** Throws an exception if a penalty's id is not canonical, so that it would never apply. */
+  void requireCanonical(Penalty penalty) {
+    if (!isCanonical(penalty.id(), id)) {
+      throw notCanonical(penalty.id(), "a penalty", id);
+    }
+  }
+
+  private static boolean isCanonical(String text, IdFormat form) {
+    try {
+      return form.canonical(text, Strictness.LENIENT).equals(text);
+    } catch (InvalidIdException e) {
+      return false;
+    }
+  }
+
+  private InvalidIdException notCanonical(String text, String where, IdFormat form) {
+    String found = "found the id %s in %s of %s".formatted(SafeText.quote(text), where, name);
+    try {
+      String canonical = SafeText.quote(form.canonical(text, Strictness.LENIENT));
+      return new InvalidIdException(found + ", expected its canonical form " + canonical);
+    } catch (InvalidIdException e) {
+      return new InvalidIdException(found + ": " + e.getMessage());
+    }
+  }
+
+  /** Returns the format of the part of a transaction's id that an override's id must equal. */
+  private IdFormat firstPartsOfOverrides() {
+    if (!overridesByPrefix()) {
+      return id;
+    }
+    List<IdFormat> first = id.parts().subList(0, overrideId.parts().size());
+    return first.size() == 1 ? first.get(0) : IdFormat.joined(first.toArray(IdFormat[]::new));
+  }
+
   /** Returns the id that an override must have to apply to a transaction's id. */
   String overrideKey(String canonicalId) {
     return overridesByPrefix() && id instanceof JoinedFormat joined

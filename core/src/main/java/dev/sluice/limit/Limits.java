@@ -247,11 +247,13 @@ public final class Limits {
    * @param more the overrides, each of a limit of this catalogue
    * @return new limits
    * @throws UnknownLimitException if a name is not in the catalogue
+   * @throws InvalidIdException if an id is not canonical, so that its override would never apply
    */
   public Limits withOverrides(Collection<LimitOverride> more) {
     Builder builder = copied();
     for (LimitOverride override : more) {
       LimitName known = catalogue.get(override.name().name());
+      known.requireCanonical(override);
       builder
           .overrides
           .computeIfAbsent(known.name(), n -> new HashMap<>())
@@ -287,12 +289,14 @@ public final class Limits {
    * @param all the penalties, each on a limit of this catalogue
    * @return new limits; these limits if they have the same penalties
    * @throws UnknownLimitException if a name is not in the catalogue
+   * @throws InvalidIdException if an id is not canonical, so that its penalty would never apply
    * @throws IllegalArgumentException if two penalties have the same id
    */
   public Limits withPenalties(Collection<Penalty> all) {
     Map<String, Map<String, Penalty>> byName = new HashMap<>();
     for (Penalty penalty : all) {
       LimitName known = catalogue.get(penalty.name().name());
+      known.requireCanonical(penalty);
       Penalty before =
           byName.computeIfAbsent(known.name(), n -> new HashMap<>()).put(penalty.id(), penalty);
       if (before != null) {
@@ -565,12 +569,14 @@ public final class Limits {
      * @param override the override
      * @return this builder
      * @throws UnknownLimitException if the catalogue has no such name
+     * @throws InvalidIdException if the id is not canonical, so that the override would never apply
      * @throws IllegalArgumentException if the id has an override already
      */
     @CanIgnoreReturnValue
     public Builder override(LimitOverride override) {
       Objects.requireNonNull(override, "override");
       LimitName known = catalogue.get(override.name().name());
+      known.requireCanonical(override);
       LimitOverride before =
           overrides
               .computeIfAbsent(known.name(), n -> new HashMap<>())

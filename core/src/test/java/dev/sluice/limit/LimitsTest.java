@@ -324,6 +324,60 @@ class LimitsTest {
   }
 
   @Test
+  void overridesAndPenalties_whoseIdIsNotCanonical_areRefused() {
+    LimitName visits = NAMES.get(IP_LIMIT);
+    LimitName orders = NAMES.get("OrdersPerAccount");
+    Limits limits = Limits.builder(NAMES).build();
+    String expected =
+        "found the id \"2001:DB8::1\" in an override of VisitsPerIPAddress, expected its canonical form \"2001:db8::1\"";
+    LimitOverride override = new LimitOverride(visits, "2001:DB8::1", LARGE, "");
+    assertThatThrownBy(() -> Limits.builder(NAMES).override(override))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessage(expected);
+    assertThatThrownBy(() -> limits.withOverrides(List.of(override))).hasMessage(expected);
+    for (String id : List.of("", "10.0.0.256")) {
+      LimitOverride invalid = new LimitOverride(visits, id, LARGE, "");
+      assertThatThrownBy(() -> limits.withOverrides(List.of(invalid)))
+          .isInstanceOf(InvalidIdException.class)
+          .hasMessageStartingWith("found the id \"" + id + "\" in an override of VisitsPerIP");
+    }
+    Penalty ban = new Penalty(orders, "042", Instant.EPOCH, 0, "");
+    assertThatThrownBy(() -> limits.withPenalties(List.of(ban)))
+        .isInstanceOf(InvalidIdException.class)
+        .hasMessage(
+            "found the id \"042\" in a penalty of OrdersPerAccount, expected its canonical form \"42\"");
+  }
+
+  @Test
+  void overrides_whoseFormatSpellsIdsDifferently_areAccepted_ifTheirIdIsThatOfARequest() {
+    IdFormat spelling =
+        new IdFormat() {
+          @Override
+          public String name() {
+            return "withHash";
+          }
+
+          @Override
+          public String canonical(String text, Strictness strictness) {
+            if (!text.startsWith("#")) {
+              throw new InvalidIdException("found an id without a #");
+            }
+            return text.substring(1);
+          }
+        };
+    IdFormat regId = IdFormat.regId();
+    for (IdFormat id : List.of(regId, IdFormat.joined(regId, IdFormat.string()))) {
+      LimitName name = LimitName.builder("A").id(id).overrideId(spelling).build();
+      Limits limits = Limits.builder(Catalogue.of(name)).override("A", "#7", LARGE).build();
+      assertThat(limits.withOverrides(limits.overridesOf(name))).isEqualTo(limits);
+      LimitOverride written = new LimitOverride(name, "#7", LARGE, "");
+      assertThatThrownBy(() -> limits.withOverrides(List.of(written)))
+          .isInstanceOf(InvalidIdException.class)
+          .hasMessageEndingWith("expected its canonical form \"7\"");
+    }
+  }
+
+  @Test
   void limit_overridesOnly_ignoresTheDefault() {
     LimitName name = LimitName.builder(6, "Rare").overridesOnly().build();
     Limits limits = Limits.builder(Catalogue.of(name)).limit("Rare", SMALL).build();
@@ -406,7 +460,7 @@ class LimitsTest {
 
   @Test
   void penalties_cannotBeTakenAwayFromOutside() {
-    LimitName name = NAMES.names().iterator().next();
+    LimitName name = NAMES.get(IP_LIMIT);
     Penalty penalty = new Penalty(name, "192.0.2.7", Instant.EPOCH, 0, "");
     Limits limits = Limits.builder(NAMES).build().withPenalties(List.of(penalty));
     assertThatThrownBy(() -> limits.penaltiesOf(name).clear())

@@ -132,7 +132,7 @@ public final class Setting<T> {
   }
 
   /** Returns the name of a setting's limit; null if the limit is gone or its id format changed. */
-  @Nullable LimitName fitting(T kept, Catalogue names) {
+  public @Nullable LimitName fitting(T kept, Catalogue names) {
     LimitName found = names.find(name(kept).name());
     return found != null && form(found).name().equals(form(name(kept)).name()) ? found : null;
   }

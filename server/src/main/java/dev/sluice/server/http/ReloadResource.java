@@ -20,6 +20,7 @@ import dev.sluice.server.access.AuditLog.Noted;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.admin.LimitsDiff;
 import dev.sluice.server.admin.RuntimeLimits;
+import dev.sluice.server.admin.Setting;
 import dev.sluice.server.base.Generations;
 import dev.sluice.server.base.Generations.Kind;
 import dev.sluice.server.base.Generations.Past;
@@ -344,6 +345,7 @@ class ReloadResource extends Resource {
     private List<LimitOverride> setAtRunTime(Limits deployed, Limits next) {
       return RuntimeLimits.added(limiter.limits().get(), deployed).stream()
           .filter(one -> one.name().equals(next.catalogue().find(one.name().name())))
+          .filter(one -> Setting.OVERRIDE.fitting(one, next.catalogue()) != null)
           .toList();
     }
   }

@@ -11,6 +11,7 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.CurrentLimits;
 import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
+import dev.sluice.limit.LimitOverride;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.access.Caller;
 import dev.sluice.server.http.ReloadResource.DryRunEffect;
@@ -97,6 +98,20 @@ final class DryRunEffectTest {
         .containsPattern("of [1-9][0-9]* ids denied last, [1-9][0-9]* are denied now, and 0 would")
         .containsPattern("of [1-9][0-9]* ids charged most, [1-9]")
         .containsPattern(stored);
+  }
+
+  @Test
+  void overrideSetAtRunTime_whoseIdDoesNotFitTheNewFormat_isLeftOut() {
+    BucketStore memory = BucketStore.inMemory();
+    Limits deployed = limits("string", 1);
+    LimitOverride set =
+        new LimitOverride(
+            deployed.catalogue().get(LIMIT), "bob", Quota.per(9, Duration.ofHours(1)), "");
+    Limiter limiter = Limiter.of(deployed.withOverrides(List.of(set)), memory);
+    DryRunEffect effect =
+        new DryRunEffect(
+            limiter, memory, Denials.to(null, true), Caller.anybody("127.0.0.1"), new ManualTime());
+    assertThat(effect.of(deployed, limits("ipAddress", 1))).startsWith("of 0 ids denied last");
   }
 
   @Test
