@@ -27,6 +27,7 @@ import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 import picocli.CommandLine.Command;
@@ -87,6 +88,7 @@ final class CertifyCommand extends ConsoleCommand {
   private static final int SEQUENCES = 30;
   private static final int STEPS = 12;
   private static final int THREADS = 8;
+  private static final int TRIES = 7;
   private static final long MOST_AT_ONCE = 1_000;
 
   private final SplittableRandom random = new SplittableRandom();
@@ -383,40 +385,70 @@ final class CertifyCommand extends ConsoleCommand {
   private String waits(CertifyTarget asked) throws InterruptedException {
     Quota quota = asked.held(QUICK);
     String id = id();
-    long wait = 0;
-    for (int round = 0; round < 3; round++) {
-      Answer first = asked.spend(id, 1, quota);
-      require(
-          first.allowed(),
-          (round == 0 ? FIRST_DENIED : "a request was denied after its wait of %s s")
-              .formatted(wait));
-      long start = System.nanoTime();
-      Long left = first.remaining();
-      if (left != null && left > 0) {
-        require(
-            asked.spend(id, left, quota).allowed(),
-            "a cost equal to the remaining tokens was denied");
-      }
-      Answer denied = asked.spend(id, 1, quota);
-      for (int i = 0; i < 5; i++) {
-        denied = asked.spend(id, 1, quota);
-      }
-      if (System.nanoTime() - start > quota.intervalNanos() / 2) {
-        throw new SkippedException(TOO_SLOW);
-      }
-      require(!denied.allowed(), "a request passed although all tokens were spent");
-      wait = denied.retrySeconds();
-      require(wait > 0, "the denial names no wait, although the request would pass later");
-      long full = quota.offsetNanos() / NANOS + 1;
-      require(wait <= full, "a wait of %s s, expected at most %s s".formatted(wait, full));
-      if (wait > LONGEST_WAIT_SECONDS) {
-        throw new SkippedException(
-            "the limiter sent a wait of more than %s s, too long for this check"
-                .formatted(LONGEST_WAIT_SECONDS));
-      }
-      Thread.sleep(wait * 1_000);
+    requireWait(asked, id, quota);
+    // A bucket that is full keeps no further tokens while the client sends nothing.
+    long idle = quota.offsetNanos();
+    if (idle > LONGEST_WAIT_SECONDS * NANOS - quota.intervalNanos()) {
+      return "the burst refills too slowly to be spent again";
     }
+    TimeUnit.NANOSECONDS.sleep(idle + quota.intervalNanos());
+    requireWait(asked, id, quota);
     return "";
+  }
+
+  /**
+   * Spends all tokens of a bucket, and then one more token after the wait.
+   *
+   * <p>In less time than the refill of one token takes, a limiter can grant at most the burst. This
+   * time includes the network's delays, since it begins before the first request is sent, and ends
+   * after the last answer.
+   */
+  private static void requireWait(CertifyTarget asked, String id, Quota quota)
+      throws InterruptedException {
+    long start = System.nanoTime();
+    Answer last = asked.spend(id, 1, quota);
+    require(last.allowed(), "a request for a full bucket was denied");
+    long granted = 1;
+    Long left = last.remaining();
+    if (left != null && left > 0) {
+      require(
+          left < quota.burst(),
+          "found %s remaining after a spend, expected at most %s"
+              .formatted(left, quota.burst() - 1));
+      require(
+          asked.spend(id, left, quota).allowed(),
+          "a cost equal to the remaining tokens was denied");
+      granted += left;
+    }
+    for (int i = 0; i < TRIES; i++) {
+      if (i == TRIES - 1) {
+        long later = start + Math.min(quota.intervalNanos(), NANOS) / 2;
+        TimeUnit.NANOSECONDS.sleep(later - System.nanoTime());
+      }
+      last = asked.spend(id, 1, quota);
+      granted += last.allowed() ? 1 : 0;
+    }
+    requireNoRefill(quota, start);
+    require(
+        granted <= quota.burst(),
+        "%s tokens were granted before one token could be refilled, expected at most %s"
+            .formatted(granted, quota.burst()));
+    if (last.allowed()) {
+      throw new SkippedException("a token was refilled during the check");
+    }
+    long wait = last.retrySeconds();
+    require(wait > 0, "the denial names no wait, although the request would pass later");
+    long full = quota.offsetNanos() / NANOS + 1;
+    require(wait <= full, "a wait of %s s, expected at most %s s".formatted(wait, full));
+    if (wait > LONGEST_WAIT_SECONDS) {
+      throw new SkippedException(
+          "the limiter sent a wait of more than %s s, too long for this check"
+              .formatted(LONGEST_WAIT_SECONDS));
+    }
+    TimeUnit.SECONDS.sleep(wait);
+    require(
+        asked.spend(id, 1, quota).allowed(),
+        "a request was denied after its wait of %s s".formatted(wait));
   }
 
   private String allOrNothing(CertifyTarget asked) {

@@ -26,6 +26,7 @@ import java.util.Locale;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Supplier;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
@@ -262,6 +263,18 @@ final class DoorOptions {
 
   private static final Pattern HEADER_NAME = Pattern.compile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$");
 
+  /** Headers that Sluice's other answers or HTTP itself use. */
+  private static final Set<String> USED_HEADERS =
+      Set.of(
+          "cache-control",
+          "connection",
+          "content-length",
+          "content-type",
+          "host",
+          "ratelimit-degraded",
+          "retry-after",
+          "transfer-encoding");
+
   /**
    * Returns the default of {@code --rls-overrides}. With access control or {@code --open}, limits
    * in descriptors are ignored by default, since a client that can choose its limit can refill a
@@ -302,6 +315,13 @@ final class DoorOptions {
       throw new InputException(
           "--rls-header-names: found %s, expected three different names of headers, as LIMIT,REMAINING,RESET"
               .formatted(SafeText.quote(rlsHeaderNames)));
+    }
+    for (String name : names) {
+      if (USED_HEADERS.contains(name.toLowerCase(Locale.ROOT))) {
+        throw new InputException(
+            "--rls-header-names: found %s, expected names of headers that nothing else sets"
+                .formatted(SafeText.quote(name)));
+      }
     }
     if (!rlsHeaders.equals("legacy")) {
       throw new InputException(

@@ -63,6 +63,7 @@ import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /** Sluice by each of its doors, a GCRA in Lua on a Redis, and limiters that are wrong. */
@@ -170,12 +171,39 @@ final class CertifyCommandTest {
     }
   }
 
+  private static final String CLOCK = "t[1] * 1000000 + t[2]";
+  private static final String SAVED = "tonumber(redis.call('GET', KEYS[1]) or now)";
+
+  static List<String> scriptsThatRefillTooMuch() {
+    return List.of(
+        GCRA.replace(CLOCK, "10 * (t[1] % 100000 * 1000000 + t[2])"),
+        GCRA.replace("math.max(now, %s)".formatted(SAVED), SAVED)
+            .replaceAll("math.ceil[^\\n]+/ 1000[)]", "60000"));
+  }
+
+  /** One limiter refills ten times too fast; the other collects tokens above the burst. */
+  @ParameterizedTest
+  @MethodSource("scriptsThatRefillTooMuch")
+  void limiterThatRefillsTooMuch_fails(String script) throws Exception {
+    assertThat(script).isNotEqualTo(GCRA);
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server = new Server(words -> reply(evaluated(redis, script, words)))) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out()).containsOnlyOnce("FAILED").contains("FAILED  waits");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+    }
+  }
+
   private static String eval(LocalRedis redis, List<String> words) {
     return reply(evaluated(redis, words));
   }
 
   private static long[] evaluated(LocalRedis redis, List<String> words) {
-    List<String> command = new ArrayList<>(List.of("EVAL", GCRA, "1"));
+    return evaluated(redis, GCRA, words);
+  }
+
+  private static long[] evaluated(LocalRedis redis, String script, List<String> words) {
+    List<String> command = new ArrayList<>(List.of("EVAL", script, "1"));
     command.addAll(words.subList(1, words.size()));
     List<?> reply = (List<?>) redis.command(command.toArray(String[]::new));
     return reply.stream().mapToLong(number -> (Long) number).toArray();

@@ -343,6 +343,21 @@ final class SettingsTest {
     assertThat(others.err()).contains("requires --rls-headers legacy, whose headers it renames");
   }
 
+  @Test
+  void headerNamesOfEnvoysDoor_thatSomethingElseSets_areRefused() {
+    for (String name : List.of("Retry-After", "content-length")) {
+      Cli run =
+          Cli.run(
+              "serve",
+              "--near-limit=2", // also wrong, so that the server never starts
+              "--rls-headers=legacy",
+              "--rls-header-names=A," + name + ",C");
+      assertThat(run.code()).isEqualTo(Exit.BROKEN_INPUT);
+      assertThat(run.err())
+          .contains("--rls-header-names: found \"" + name + "\", expected names of headers that");
+    }
+  }
+
   /** Kubernetes tells each container of the services around it in variables like these. */
   @ParameterizedTest
   @CsvSource({
