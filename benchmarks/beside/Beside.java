@@ -8,7 +8,6 @@ import dev.sluice.limit.Limits;
 import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
-import java.net.URI;
 import java.time.Duration;
 import java.util.Arrays;
 import java.util.Locale;
@@ -36,7 +35,7 @@ public final class Beside {
       memory(keys);
     }
     if (args.length > 0) {
-      redis(URI.create(args[0]));
+      redis(args[0]);
     }
     System.exit(0);
   }
@@ -103,7 +102,7 @@ public final class Beside {
     return windows[WINDOWS / 2];
   }
 
-  private static void redis(URI uri) throws Exception {
+  private static void redis(String uri) throws Exception {
     try (RedisStore store = RedisStore.open(uri)) {
       Limiter limiter = limiter(store);
       for (int callers : new int[] {1, 64}) {

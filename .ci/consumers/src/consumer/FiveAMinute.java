@@ -8,7 +8,6 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.redis.RedisStore;
-import java.net.URI;
 import java.time.Duration;
 
 /** Five of six requests pass, decided in the Redis whose address is the argument. */
@@ -23,7 +22,7 @@ public final class FiveAMinute {
             .limit("Consumed", Quota.per(5, Duration.ofMinutes(1)))
             .build();
     try (RedisStore store =
-        RedisStore.builder(URI.create(args[0])).timeout(Duration.ofSeconds(10)).open()) {
+        RedisStore.builder(args[0]).timeout(Duration.ofSeconds(10)).open()) {
       Limiter limiter = Limiter.of(limits, store);
       int allowed = 0;
       for (int i = 0; i < 6; i++) {

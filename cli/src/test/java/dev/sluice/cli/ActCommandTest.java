@@ -679,7 +679,7 @@ final class ActCommandTest {
       assertThat(redis.command("ACL", "SETUSER", "app", "on", ">p@ss:w/rd", "~*", "+@all"))
           .isEqualTo("OK");
       assertThat(redis.command("CONFIG", "SET", "requirepass", "other")).isEqualTo("OK");
-      String store = redis.uri().toString().replace("redis://", "redis://app@") + "?timeout=10s";
+      String store = redis.uri().replace("redis://", "redis://app@") + "?timeout=10s";
 
       Cli byFile =
           run(

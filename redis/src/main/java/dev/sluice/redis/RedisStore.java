@@ -3,7 +3,6 @@ package dev.sluice.redis;
 
 import dev.sluice.remote.RemoteStore;
 import dev.sluice.store.BucketStore;
-import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
@@ -17,7 +16,7 @@ import org.jspecify.annotations.Nullable;
  * decides on charges, with the server's clock, in one round trip.
  *
  * <pre>{@code
- * try (BucketStore store = RedisStore.open(URI.create("redis://localhost:6379/0"))) {
+ * try (BucketStore store = RedisStore.open("redis://localhost:6379/0")) {
  *   Limiter limiter = Limiter.of(limits, store);
  *   …
  * }
@@ -63,24 +62,13 @@ public final class RedisStore implements BucketStore {
   /**
    * Opens a store.
    *
-   * @param uri {@code redis://host:port/db}, {@code rediss://} for TLS, {@code
+   * @param address {@code redis://host:port/db}, {@code rediss://} for TLS, {@code
    *     redis-sentinel://h:p,h:p/db#master}, {@code redis-cluster://h:p,h:p} or {@code
    *     redis-ring://h:p,h:p}; with {@code user:password@} and with options, see {@link
    *     RedisStoreBuilder}
    * @return the store
-   * @throws IllegalArgumentException if the address is invalid; the message says why
-   */
-  public static RedisStore open(URI uri) {
-    return builder(uri).open();
-  }
-
-  /**
-   * Opens a store whose address comes from a configuration.
-   *
-   * @param address the address, in the form that {@link #open(URI)} describes
-   * @return the store
    * @throws IllegalArgumentException if the address is invalid; the message says why and does not
-   *     contain the password, which {@link URI#create} would show
+   *     contain the password
    */
   public static RedisStore open(String address) {
     return builder(address).open();
@@ -89,18 +77,7 @@ public final class RedisStore implements BucketStore {
   /**
    * Returns a builder, to set further options.
    *
-   * @param uri the address, in the form that {@link #open(URI)} describes
-   * @return a builder with the settings of the URI
-   * @throws IllegalArgumentException if the address is invalid; the message says why
-   */
-  public static RedisStoreBuilder builder(URI uri) {
-    return new RedisStoreBuilder(StoreUri.parse(uri));
-  }
-
-  /**
-   * Returns a builder for an address from a configuration.
-   *
-   * @param address the address, in the form that {@link #open(URI)} describes
+   * @param address the address, in the form that {@link #open} describes
    * @return a builder with the settings of the address
    * @throws IllegalArgumentException if the address is invalid; the message does not contain the
    *     password

@@ -108,7 +108,7 @@ record StoreUri(
     }
   }
 
-  static StoreUri parse(URI uri) {
+  private static StoreUri parse(URI uri) {
     Kind kind = kind(uri);
     String authority = uri.getRawAuthority();
     if (authority == null) {

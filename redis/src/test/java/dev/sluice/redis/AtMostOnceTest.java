@@ -12,7 +12,6 @@ import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.TimeUnit;
@@ -43,7 +42,7 @@ final class AtMostOnceTest {
    * Servers that postpone writes have received the call and not run it. Once its connection is cut
    * nobody runs it, unless the client sends it again.
    */
-  private static void breakAfterSending(URI uri, List<LocalRedis> servers) {
+  private static void breakAfterSending(String uri, List<LocalRedis> servers) {
     try (RedisStore store = TestServers.fresh(uri).open()) {
       Limiter limiter = Limiter.of(Spending.LIMITS, store);
       store.ping();

@@ -12,7 +12,6 @@ import dev.sluice.limit.Limits;
 import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.ManualTime;
-import java.net.URI;
 import java.time.Duration;
 import java.util.concurrent.atomic.AtomicLong;
 import org.junit.jupiter.api.Test;
@@ -26,9 +25,7 @@ final class ClientClockTest {
   private final ManualTime time = new ManualTime();
 
   private static RedisStoreBuilder builder(String prefix, String options) {
-    return TestServers.fresh(URI.create(TestServers.single() + options))
-        .denials(Duration.ZERO)
-        .prefix(prefix);
+    return TestServers.fresh(TestServers.single() + options).denials(Duration.ZERO).prefix(prefix);
   }
 
   private TimeSource ahead(Duration by) {

@@ -11,7 +11,6 @@ import dev.sluice.Limiter;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -198,9 +197,8 @@ final class CoalescingTest {
     try (LocalRedis other = LocalRedis.start(RedisBinary.bundled());
         RedisStore store =
             RedisStore.builder(
-                    URI.create(
-                        "redis-ring://%s,%s?names=one,other"
-                            .formatted(redis.address(), other.address())))
+                    "redis-ring://%s,%s?names=one,other"
+                        .formatted(redis.address(), other.address()))
                 .timeout(Duration.ofMinutes(1))
                 .connectTimeout(Duration.ofMinutes(1))
                 .denials(Duration.ZERO)

@@ -75,7 +75,7 @@ final class ContentionTest {
             System.getProperty("java.class.path"),
             SpendingProcess.class.getName(),
             scheme,
-            redis.uri().toString(),
+            redis.uri(),
             "" + SPENDS)
         .redirectError(ProcessBuilder.Redirect.DISCARD)
         .start();

@@ -10,7 +10,6 @@ import dev.sluice.Limiter;
 import dev.sluice.Reservation;
 import dev.sluice.store.BucketStore;
 import dev.sluice.testkit.ManualTime;
-import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
@@ -27,7 +26,7 @@ final class DenialMemoryTest {
     return builder(atMost, TestServers.single());
   }
 
-  private RedisStoreBuilder builder(Duration atMost, URI server) {
+  private RedisStoreBuilder builder(Duration atMost, String server) {
     return TestServers.fresh(server)
         .denials(atMost)
         .observer(

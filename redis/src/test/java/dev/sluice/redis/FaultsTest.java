@@ -17,7 +17,6 @@ import dev.sluice.store.BucketStore.Observer.State;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -53,7 +52,7 @@ final class FaultsTest {
     states.clear();
   }
 
-  private RedisStore open(URI uri) {
+  private RedisStore open(String uri) {
     return RedisStore.builder(uri)
         .timeout(TIMEOUT)
         .failures(3)
@@ -346,7 +345,7 @@ final class FaultsTest {
   @Test
   void wrongPassword_fails_andSaysSo() {
     redis.command("CONFIG", "SET", "requirepass", "right");
-    URI wrong = URI.create("redis://:wrong@" + redis.address());
+    String wrong = "redis://:wrong@" + redis.address();
     try (RedisStore refused = open(wrong)) {
       // Now and then the client learns only that the connection was closed, not why.
       await()
@@ -360,7 +359,7 @@ final class FaultsTest {
           .hasMessageContaining("nothing was charged");
     }
     try (RedisStore admitted =
-        RedisStore.builder(URI.create("redis://" + redis.address()))
+        RedisStore.builder("redis://" + redis.address())
             .timeout(Duration.ofMinutes(1))
             .connectTimeout(Duration.ofMinutes(1))
             .credentials("default", "right")
@@ -373,7 +372,7 @@ final class FaultsTest {
   void forbiddenKey_hurtsNoNeighbour() {
     redis.command("ACL", "SETUSER", "app", "on", ">pw", "+@all", "~1:open*");
     try (RedisStore ours =
-        RedisStore.builder(URI.create("redis://app:pw@" + redis.address()))
+        RedisStore.builder("redis://app:pw@" + redis.address())
             .timeout(Duration.ofMinutes(1))
             .connectTimeout(Duration.ofMinutes(1)) // no time-out is tried here
             .denials(Duration.ZERO)

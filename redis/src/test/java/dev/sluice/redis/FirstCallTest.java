@@ -11,7 +11,6 @@ import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
 import java.lang.management.ClassLoadingMXBean;
 import java.lang.management.ManagementFactory;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -39,7 +38,7 @@ final class FirstCallTest {
 
     public static void main(String[] args) {
       ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
-      try (RedisStore store = RedisStore.open(URI.create(args[0]))) {
+      try (RedisStore store = RedisStore.open(args[0])) {
         var charges = Charges.spend("first");
         long before = classes.getTotalLoadedClassCount();
         var readings = store.charge(charges);
@@ -71,8 +70,7 @@ final class FirstCallTest {
     public static void main(String[] args) {
       ClassLoadingMXBean classes = ManagementFactory.getClassLoadingMXBean();
       try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
-          RedisStore store =
-              RedisStore.open(URI.create(redis.uri() + "?timeout=6s&connectTimeout=30s"))) {
+          RedisStore store = RedisStore.open(redis.uri() + "?timeout=6s&connectTimeout=30s")) {
         int none = failures(store); // loads what callers need themselves
         redis.freeze();
         long before = classes.getTotalLoadedClassCount();

@@ -14,7 +14,6 @@ import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -52,7 +51,7 @@ final class LoginTest {
   }
 
   private RedisStoreBuilder builder(String database) {
-    return RedisStore.builder(URI.create("redis://app:p%40ss@" + redis.address() + database))
+    return RedisStore.builder("redis://app:p%40ss@" + redis.address() + database)
         .timeout(Duration.ofMinutes(1))
         .connectTimeout(Duration.ofMinutes(1))
         .denials(Duration.ZERO)
@@ -129,7 +128,7 @@ final class LoginTest {
       cluster.servers().forEach(server -> allow(server, rules));
       String hosts = String.join(",", cluster.servers().stream().map(LocalRedis::address).toList());
       try (RedisStore store =
-          RedisStore.builder(URI.create("redis-cluster://app:p%40ss@" + hosts))
+          RedisStore.builder("redis-cluster://app:p%40ss@" + hosts)
               .timeout(Duration.ofMinutes(1))
               .connectTimeout(Duration.ofMinutes(1))
               .prefix("rl:")

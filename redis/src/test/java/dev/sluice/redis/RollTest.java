@@ -11,7 +11,6 @@ import dev.sluice.store.StoreException;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.time.Duration;
 import java.util.Locale;
 import org.junit.jupiter.api.Tag;
@@ -25,7 +24,7 @@ final class RollTest {
 
   private static final Duration LONG = Duration.ofMinutes(1);
 
-  private static BucketStore open(URI uri, String prefix) {
+  private static BucketStore open(String uri, String prefix) {
     return RedisStore.builder(uri)
         .prefix(prefix)
         .timeout(Duration.ofMinutes(1))
@@ -98,7 +97,7 @@ final class RollTest {
           "+del",
           "+time",
           "+ping");
-      URI uri = URI.create("redis://sluice:pw@" + redis.address() + "/0");
+      String uri = "redis://sluice:pw@" + redis.address() + "/0";
       try (BucketStore store = open(uri, "")) {
         assertThat(store.presence().orElseThrow().announce("a", LONG)).containsExactly("a");
       }
@@ -122,7 +121,7 @@ final class RollTest {
 
   @Test
   void failure_isExplainedByItsCause() {
-    try (BucketStore store = open(URI.create("redis://127.0.0.1:1"), "")) {
+    try (BucketStore store = open("redis://127.0.0.1:1", "")) {
       Presence roll = store.presence().orElseThrow();
       assertThatThrownBy(() -> roll.announce("a", LONG))
           .hasMessageContaining("the list of processes cannot be read: connection refused");
@@ -135,7 +134,7 @@ final class RollTest {
   void ringThatLostAServer_keepsTheListOfTheOthers() {
     try (LocalRedis lost = LocalRedis.start(RedisBinary.bundled());
         LocalRedis left = LocalRedis.start(RedisBinary.bundled())) {
-      URI ring = URI.create("redis-ring://" + lost.address() + "," + left.address());
+      String ring = "redis-ring://" + lost.address() + "," + left.address();
       try (BucketStore one = open(ring, "");
           BucketStore two = open(ring, "")) {
         assertThat(one.presence().orElseThrow().announce("a", LONG)).hasSize(1);

@@ -7,7 +7,6 @@ import dev.sluice.gcra.Effect;
 import dev.sluice.gcra.Effect.Op;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -26,7 +25,7 @@ final class SomeKeysTest {
   /** A bucket's key lasts until the bucket is full: here for longer than the test. */
   private static final long HOUR_NANOS = Duration.ofHours(1).toNanos();
 
-  private static BucketStore open(URI uri, String prefix) {
+  private static BucketStore open(String uri, String prefix) {
     return RedisStore.builder(uri)
         .prefix(prefix)
         .tag(HashTag.ID)

@@ -11,7 +11,6 @@ import dev.sluice.limit.Limits;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.SetArgs;
 import io.lettuce.core.api.sync.RedisCommands;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -30,7 +29,7 @@ final class SpendingProcess {
   private SpendingProcess() {}
 
   public static void main(String[] args) {
-    URI uri = URI.create(args[1]);
+    String uri = args[1];
     int spends = Integer.parseInt(args[2]);
     RedisClient client = RedisClient.create(args[1]);
     RedisCommands<String, String> commands = client.connect().sync();

@@ -6,7 +6,6 @@ import dev.sluice.testkit.servers.LocalCluster;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.time.Duration;
 import java.util.List;
 import java.util.Objects;
@@ -20,7 +19,7 @@ final class TestServers {
 
   private TestServers() {}
 
-  static URI single() {
+  static String single() {
     return Single.SERVER.uri();
   }
 
@@ -28,22 +27,21 @@ final class TestServers {
     return Single.SERVER;
   }
 
-  static URI newestSingle() {
+  static String newestSingle() {
     return NewestSingle.SERVER.uri();
   }
 
-  static URI sentinel() {
+  static String sentinel() {
     return Sentinel.GROUP.uri();
   }
 
-  static URI cluster() {
+  static String cluster() {
     return Cluster.CLUSTER.uri();
   }
 
-  static URI ring() {
-    return URI.create(
-        "redis-ring://"
-            + String.join(",", Ring.SERVERS.stream().map(LocalRedis::address).toList()));
+  static String ring() {
+    return "redis-ring://"
+        + String.join(",", Ring.SERVERS.stream().map(LocalRedis::address).toList());
   }
 
   static List<LocalRedis> ringServers() {
@@ -51,14 +49,14 @@ final class TestServers {
   }
 
   /** A store without buckets: its keys have a prefix that no other has. */
-  static RedisStoreBuilder fresh(URI uri) {
+  static RedisStoreBuilder fresh(String uri) {
     return RedisStore.builder(uri)
         .timeout(Duration.ofMinutes(1)) // the machine may be busy; no test waits for it
         .connectTimeout(Duration.ofMinutes(1))
         .prefix("t" + PREFIXES.incrementAndGet() + "-");
   }
 
-  static RedisStoreBuilder fresh(URI uri, TimeSource time) {
+  static RedisStoreBuilder fresh(String uri, TimeSource time) {
     return fresh(uri).clock(time).skew(Duration.ZERO);
   }
 

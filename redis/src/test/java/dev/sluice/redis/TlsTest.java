@@ -11,7 +11,6 @@ import dev.sluice.testkit.servers.FreePort;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
 import java.io.IOException;
-import java.net.URI;
 import java.nio.file.Path;
 import java.time.Duration;
 import org.junit.jupiter.api.AfterAll;
@@ -56,7 +55,7 @@ final class TlsTest {
   }
 
   private static RedisStoreBuilder builder(String host, String options) {
-    URI uri = URI.create("rediss://%s:%s/0%s".formatted(host, port, options));
+    String uri = "rediss://%s:%s/0%s".formatted(host, port, options);
     return RedisStore.builder(uri)
         .timeout(Duration.ofMinutes(1))
         .connectTimeout(Duration.ofMinutes(1));
@@ -142,7 +141,7 @@ final class TlsTest {
 
   @Test
   void serverWithoutTls_isRefused() {
-    URI plain = URI.create("rediss://localhost:%s/0".formatted(redis.port()));
+    String plain = "rediss://localhost:%s/0".formatted(redis.port());
     try (RedisStore store =
         RedisStore.builder(plain)
             .timeout(Duration.ofSeconds(2)) // it says nothing to a greeting that it cannot read
@@ -156,7 +155,7 @@ final class TlsTest {
 
   @Test
   void certificatesThatDoNotGoTogether_areRefusedAtOnce() {
-    URI plain = URI.create("redis://localhost:%s/0?ca=%s".formatted(port, ours.pem()));
+    String plain = "redis://localhost:%s/0?ca=%s".formatted(port, ours.pem());
     assertThatThrownBy(() -> RedisStore.open(plain))
         .isInstanceOf(IllegalArgumentException.class)
         .hasMessageContaining("certificates require TLS");

@@ -5,7 +5,6 @@ import dev.sluice.redis.RedisStoreBuilder.Protocol;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.TimeSource;
 import dev.sluice.testkit.BucketStoreContract;
-import java.net.URI;
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.params.Parameter;
 import org.junit.jupiter.params.ParameterizedClass;
@@ -26,7 +25,7 @@ final class TopologyContractTest extends BucketStoreContract {
     CLUSTER,
     RING;
 
-    URI uri() {
+    String uri() {
       return switch (this) {
         case SINGLE -> TestServers.single();
         case SENTINEL -> TestServers.sentinel();

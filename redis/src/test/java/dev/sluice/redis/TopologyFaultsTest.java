@@ -15,7 +15,6 @@ import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.LocalSentinel;
 import dev.sluice.testkit.servers.RedisBinary;
 import io.lettuce.core.cluster.SlotHash;
-import java.net.URI;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -50,7 +49,7 @@ final class TopologyFaultsTest {
     SPENDERS.shutdownNow();
   }
 
-  private static RedisStoreBuilder builder(URI uri) {
+  private static RedisStoreBuilder builder(String uri) {
     return RedisStore.builder(uri)
         .timeout(TIMEOUT)
         .failures(3)
@@ -212,8 +211,7 @@ final class TopologyFaultsTest {
         Relay first = new Relay()) {
       first.to(group.sentinel().port());
       String hosts = "127.0.0.1:" + first.port() + "," + group.sentinel().address();
-      try (RedisStore store =
-          builder(URI.create("redis-sentinel://" + hosts + "/0#mymaster")).open()) {
+      try (RedisStore store = builder("redis-sentinel://" + hosts + "/0#mymaster").open()) {
         Limiter limiter = ready(store, "a");
         first.freeze();
         group.failOver();
@@ -230,8 +228,7 @@ final class TopologyFaultsTest {
       first.to(group.sentinel().port());
       first.freeze();
       String hosts = "127.0.0.1:" + first.port() + "," + group.sentinel().address();
-      try (RedisStore store =
-          builder(URI.create("redis-sentinel://" + hosts + "/0#mymaster")).open()) {
+      try (RedisStore store = builder("redis-sentinel://" + hosts + "/0#mymaster").open()) {
         assertThat(decides(ready(store, "a"), "a")).isTrue();
       }
     }
@@ -248,7 +245,7 @@ final class TopologyFaultsTest {
       String address =
           "redis-sentinel://127.0.0.1:%s,127.0.0.1:%s/0?connectTimeout=30s#mymaster"
               .formatted(first.port(), second.port());
-      try (RedisStore store = builder(URI.create(address)).open()) {
+      try (RedisStore store = builder(address).open()) {
         Limiter limiter = ready(store, "a");
         Relay asked = second.isUsed() ? second : first; // the first is left if it begins slowly
         asked.freeze();
@@ -308,7 +305,7 @@ final class TopologyFaultsTest {
         awaitTrue(
             () -> String.valueOf(redis.command("CLUSTER", "INFO")).contains("cluster_state:ok"));
       }
-      URI uri = URI.create((cluster ? "redis-cluster" : "redis") + "://127.0.0.1:" + relay.port());
+      String uri = (cluster ? "redis-cluster" : "redis") + "://127.0.0.1:" + relay.port();
       // One lost call is enough: how many calls are lost does not change how a connection is given
       // up, and each takes the whole time-out.
       try (RedisStore store = builder(uri).failures(1).open()) {
@@ -386,9 +383,8 @@ final class TopologyFaultsTest {
                         RedisBinary.bundled(), "--appendonly", "yes", "--appendfsync", "always"))
             .limit(3)
             .toList();
-    URI uri =
-        URI.create(
-            "redis-ring://" + String.join(",", servers.stream().map(LocalRedis::address).toList()));
+    String uri =
+        "redis-ring://" + String.join(",", servers.stream().map(LocalRedis::address).toList());
     try (RedisStore store = builder(uri).open()) {
       Limiter limiter =
           ready(store, IntStream.range(0, 60).mapToObj(i -> "id" + i).toArray(String[]::new));

@@ -54,7 +54,7 @@ class FirstRequestsTest {
           Limits.builder(Catalogue.of(LimitName.builder(1003, "PerKey").build()))
               .limit("PerKey", Quota.per(REQUESTS, Duration.ofDays(1)))
               .build();
-      try (BucketStore store = RedisStore.open(URI.create(args[1]));
+      try (BucketStore store = RedisStore.open(args[1]);
           WebServer web = Container.valueOf(args[0]).server()) {
         web.servlet("/", Pages.status())
             .filter(
@@ -109,7 +109,7 @@ class FirstRequestsTest {
             System.getProperty("java.class.path"),
             Fresh.class.getName(),
             container.name(),
-            redis.uri().toString())
+            redis.uri())
         .redirectError(ProcessBuilder.Redirect.DISCARD)
         .start();
   }

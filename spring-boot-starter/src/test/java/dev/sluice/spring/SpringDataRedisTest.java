@@ -77,7 +77,7 @@ class SpringDataRedisTest {
   void sentinel_isThatOfSpring() {
     try (LocalSentinel sentinel = LocalSentinel.start(BINARY)) {
       decidesInRedis(
-          "spring.data.redis.sentinel.master=" + sentinel.uri().getFragment(),
+          "spring.data.redis.sentinel.master=mymaster",
           "spring.data.redis.sentinel.nodes=" + sentinel.sentinel().address());
     }
   }
@@ -134,7 +134,7 @@ class SpringDataRedisTest {
       String[] address = sentinel.sentinel().address().split(":", -1);
       decidesAsTheFactory(
           new RedisSentinelConfiguration()
-              .master(sentinel.uri().getFragment())
+              .master("mymaster")
               .sentinel(address[0], Integer.parseInt(address[1])),
           PLAIN);
     }

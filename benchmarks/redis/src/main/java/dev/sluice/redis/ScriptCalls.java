@@ -8,7 +8,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.ScriptOutputType;
 import io.lettuce.core.api.StatefulRedisConnection;
 import io.lettuce.core.codec.ByteArrayCodec;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.concurrent.CompletionStage;
@@ -33,8 +32,8 @@ public final class ScriptCalls implements AutoCloseable {
    * @param incrementNanos the cost of each spend, times the emission interval
    * @param offsetNanos the burst of each spend's limit, times the emission interval
    */
-  public ScriptCalls(URI uri, int spends, long incrementNanos, long offsetNanos) {
-    client = RedisClient.create(uri.toString());
+  public ScriptCalls(String uri, int spends, long incrementNanos, long offsetNanos) {
+    client = RedisClient.create(uri);
     connection = client.connect(ByteArrayCodec.INSTANCE);
     var unused = connection.sync().scriptLoad(ChargeScript.SOURCE.getBytes(StandardCharsets.UTF_8));
     Charge spend = new Charge("any", Op.SPEND, incrementNanos, offsetNanos, Effect.NO_END);

@@ -66,8 +66,8 @@ public class ColdBoot {
    * Starts the application in a separate process, and sends the first requests at the same time,
    * each on a separate connection. Returns how many requests failed.
    */
-  static long failedRequests(URI store, int requests) throws IOException {
-    Process application = Log.start(ColdBoot.class, store.toString());
+  static long failedRequests(String store, int requests) throws IOException {
+    Process application = Log.start(ColdBoot.class, store);
     try (BufferedReader out = application.inputReader()) {
       String port = out.readLine();
       if (port == null) {

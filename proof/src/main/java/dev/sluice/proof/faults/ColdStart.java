@@ -3,7 +3,6 @@ package dev.sluice.proof.faults;
 
 import dev.sluice.Limiter;
 import dev.sluice.redis.RedisStore;
-import java.net.URI;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
@@ -29,7 +28,7 @@ public final class ColdStart {
    */
   public static void main(String[] args) throws InterruptedException {
     int callers = Integer.parseInt(args[1]);
-    try (RedisStore store = RedisStore.builder(URI.create(args[0])).timeout(Load.TIMEOUT).open()) {
+    try (RedisStore store = RedisStore.builder(args[0]).timeout(Load.TIMEOUT).open()) {
       Limiter limiter = Limiter.of(Load.LIMITS, store);
       AtomicInteger failed = new AtomicInteger();
       AtomicReference<@Nullable Throwable> first = new AtomicReference<>();

@@ -7,7 +7,6 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.store.StoreException;
 import dev.sluice.testkit.servers.LocalRedis;
 import dev.sluice.testkit.servers.RedisBinary;
-import java.net.URI;
 import java.util.List;
 import java.util.Locale;
 import java.util.concurrent.CountDownLatch;
@@ -73,7 +72,7 @@ record DeniedBatches(int everyMillis, boolean dies) {
   Seen observed() throws Exception {
     try (LocalRedis first = LocalRedis.start(RedisBinary.newest());
         LocalRedis second = LocalRedis.start(RedisBinary.newest())) {
-      URI ring = URI.create("redis-ring://" + first.address() + "," + second.address());
+      String ring = "redis-ring://" + first.address() + "," + second.address();
       try (RedisStore batches = RedisStore.open(ring);
           RedisStore checks = RedisStore.open(ring)) {
         return observed(

@@ -15,7 +15,6 @@ import dev.sluice.redis.RedisStore;
 import dev.sluice.store.BucketStore;
 import dev.sluice.store.StoreException;
 import java.io.PrintStream;
-import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
 import java.time.Instant;
@@ -90,7 +89,7 @@ public final class Load {
     }
     return address.startsWith("mariadb:")
         ? MariaDbStore.builder(address, null).timeout(TIMEOUT).open()
-        : RedisStore.builder(URI.create(address)).timeout(TIMEOUT).open();
+        : RedisStore.builder(address).timeout(TIMEOUT).open();
   }
 
   /**

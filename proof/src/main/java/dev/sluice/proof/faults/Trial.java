@@ -167,11 +167,7 @@ enum Trial {
     String seen() throws Exception {
       try (LocalCluster cluster = LocalCluster.start(RedisBinary.newest(), false)) {
         Log log =
-            Log.of(
-                PROCESSES,
-                cluster.uri().toString(),
-                SECONDS,
-                () -> disturb(List.of(), cluster.servers()));
+            Log.of(PROCESSES, cluster.uri(), SECONDS, () -> disturb(List.of(), cluster.servers()));
         return judged(log, 0);
       }
     }
@@ -217,11 +213,7 @@ enum Trial {
       for (int i = 0; i < FAILOVERS; i++) {
         try (LocalSentinel group = LocalSentinel.start(RedisBinary.newest())) {
           Log log =
-              Log.of(
-                  2,
-                  group.uri().toString(),
-                  FAILOVER_SECONDS,
-                  () -> failovers.add(Failover.of(group)));
+              Log.of(2, group.uri(), FAILOVER_SECONDS, () -> failovers.add(Failover.of(group)));
           excess = Math.max(excess, log.excess());
           log.requireInTime();
         }
@@ -554,8 +546,7 @@ enum Trial {
       String failure = "";
       long longest = 0;
       for (int i = 0; i < STARTS; i++) {
-        List<String> printed =
-            Log.run(ColdStart.class, redis.uri().toString(), String.valueOf(callers));
+        List<String> printed = Log.run(ColdStart.class, redis.uri(), String.valueOf(callers));
         if (printed.get(0).equals("0")) {
           good++;
         } else {

@@ -106,7 +106,7 @@ class StatsScopeTest {
       Service shared =
           start(
               new Storage(
-                  StoreAccess.of(redis.uri().toString()),
+                  StoreAccess.of(redis.uri()),
                   null,
                   TokenKey.random(),
                   FailureRule.localAuto(),

@@ -69,10 +69,10 @@ class StoreAddressTest {
       try {
         assertThat(figures(service, "/v1/stats"))
             .contains("\"store\":{\"name\":\"redis\"", "{\"server\":\"redis-1\",\"up\":true}")
-            .doesNotContain(":" + redis.uri().getPort());
+            .doesNotContain(":" + redis.port());
         assertThat(figures(service, "/metrics"))
             .contains("ratelimits_redis_up{server=\"redis-1\"} 1")
-            .doesNotContain(":" + redis.uri().getPort());
+            .doesNotContain(":" + redis.port());
       } finally {
         stop(service);
       }
@@ -88,7 +88,7 @@ class StoreAddressTest {
                 .formatted(Tokens.sha256(READER)));
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled())) {
       Service service = start(redis, tokens);
-      String address = "127.0.0.1:" + redis.uri().getPort();
+      String address = "127.0.0.1:" + redis.port();
       try {
         assertThat(figures(service, "/v1/stats"))
             .contains("redis://" + address, "\"server\":\"" + address + "\"");

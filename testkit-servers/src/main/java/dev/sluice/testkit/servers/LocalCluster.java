@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.servers;
 
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -133,10 +132,9 @@ public final class LocalCluster implements AutoCloseable {
    *
    * @return the URI {@code redis-cluster://…} with the addresses of the masters
    */
-  public URI uri() {
-    return URI.create(
-        "redis-cluster://"
-            + String.join(",", servers.stream().limit(MASTERS).map(LocalRedis::address).toList()));
+  public String uri() {
+    return "redis-cluster://"
+        + String.join(",", servers.stream().limit(MASTERS).map(LocalRedis::address).toList());
   }
 
   @Override

@@ -4,7 +4,6 @@ package dev.sluice.testkit.servers;
 import com.google.errorprone.annotations.CanIgnoreReturnValue;
 import java.io.IOException;
 import java.io.UncheckedIOException;
-import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
@@ -212,8 +211,8 @@ public final class LocalRedis implements AutoCloseable {
    *
    * @return {@code redis://127.0.0.1:port/0}
    */
-  public URI uri() {
-    return URI.create("redis://" + address() + "/0");
+  public String uri() {
+    return "redis://" + address() + "/0";
   }
 
   /** Kills the server without warning, like a power failure. */

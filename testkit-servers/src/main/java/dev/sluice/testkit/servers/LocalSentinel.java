@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.testkit.servers;
 
-import java.net.URI;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
@@ -147,8 +146,8 @@ public final class LocalSentinel implements AutoCloseable {
    *
    * @return {@code redis-sentinel://127.0.0.1:port/0#mymaster}
    */
-  public URI uri() {
-    return URI.create("redis-sentinel://" + sentinel.address() + "/0#mymaster");
+  public String uri() {
+    return "redis-sentinel://" + sentinel.address() + "/0#mymaster";
   }
 
   @Override

@@ -6,7 +6,6 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.api.sync.RedisCommands;
 import java.lang.management.CompilationMXBean;
 import java.lang.management.ManagementFactory;
-import java.net.URI;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 
@@ -48,8 +47,8 @@ final class Measurement {
    * @throws InterruptedException if the thread is interrupted
    */
   public static void main(String[] args) throws InterruptedException {
-    URI uri = URI.create(args[0]);
-    RedisClient client = RedisClient.create(uri.toString());
+    String uri = args[0];
+    RedisClient client = RedisClient.create(uri);
     Measurement measurement = new Measurement(Double.parseDouble(args[1]), client.connect().sync());
     var unused = measurement.commands.flushall();
     if (args[2].equals(Subjects.BESIDE_GET)) {
@@ -85,7 +84,7 @@ final class Measurement {
     System.out.println(String.join(BAR, name, load.name(), round.text()));
   }
 
-  private void alternate(URI uri) throws InterruptedException {
+  private void alternate(String uri) throws InterruptedException {
     try (Client get = Subjects.make(Subjects.GET, uri, BUCKETS);
         Client sluice = Subjects.make(Subjects.SLUICE, uri, BUCKETS)) {
       Run run = Run.alternating(List.of(get, sluice), BUCKETS);

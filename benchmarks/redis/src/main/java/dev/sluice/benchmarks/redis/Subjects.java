@@ -93,7 +93,7 @@ final class Subjects {
 
   private Subjects() {}
 
-  static Client make(String name, URI uri, int buckets) {
+  static Client make(String name, String uri, int buckets) {
     return switch (name) {
       case GET -> get(uri);
       case SCRIPT -> script(uri);
@@ -116,8 +116,8 @@ final class Subjects {
    * Returns an upper bound for the speed of all limiters: one GET, which is a round trip without a
    * decision.
    */
-  private static Client get(URI uri) {
-    RedisClient client = RedisClient.create(uri.toString());
+  private static Client get(String uri) {
+    RedisClient client = RedisClient.create(uri);
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Keyed("get:", Load.ALL) {
       @Override
@@ -146,8 +146,8 @@ final class Subjects {
    * Returns an upper bound for the speed of all limiters with a script: a script with only the
    * commands that every decision needs.
    */
-  private static Client script(URI uri) {
-    RedisClient client = RedisClient.create(uri.toString());
+  private static Client script(String uri) {
+    RedisClient client = RedisClient.create(uri);
     StatefulRedisConnection<String, String> connection = client.connect();
     String digest =
         connection
@@ -186,8 +186,8 @@ final class Subjects {
    * Returns a limiter that works like Boulder: it reads the TAT, decides in the client, writes the
    * new TAT, and sets the time to live.
    */
-  private static Client boulder(URI uri) {
-    RedisClient client = RedisClient.create(uri.toString());
+  private static Client boulder(String uri) {
+    RedisClient client = RedisClient.create(uri);
     StatefulRedisConnection<String, String> connection = client.connect();
     return new Keyed("boulder:", Load.BLOCKING) {
       @Override
@@ -212,8 +212,8 @@ final class Subjects {
     };
   }
 
-  private static Client bucket4j(URI uri) {
-    RedisClient client = RedisClient.create(uri.toString());
+  private static Client bucket4j(String uri) {
+    RedisClient client = RedisClient.create(uri);
     ProxyManager<String> buckets =
         Bucket4jLettuce.casBasedBuilder(
                 client.connect(RedisCodec.of(StringCodec.UTF8, ByteArrayCodec.INSTANCE)))
@@ -246,9 +246,9 @@ final class Subjects {
     };
   }
 
-  private static Client redisson(URI uri, int bucketCount) {
+  private static Client redisson(String uri, int bucketCount) {
     Config config = new Config();
-    config.useSingleServer().setAddress("redis://" + uri.getAuthority());
+    config.useSingleServer().setAddress("redis://" + URI.create(uri).getAuthority());
     RedissonClient client = Redisson.create(config);
     RRateLimiter[] limiters = new RRateLimiter[bucketCount];
     for (int i = 0; i < bucketCount; i++) {
@@ -269,7 +269,7 @@ final class Subjects {
   }
 
   /** Returns Sluice. Each call spends from {@code charges} buckets of different limits. */
-  private static Client sluice(URI uri, int charges, List<Load> loads) {
+  private static Client sluice(String uri, int charges, List<Load> loads) {
     List<LimitName> names =
         IntStream.range(0, charges)
             .mapToObj(i -> LimitName.builder(3 + i, "Measured" + i).id(IdFormat.string()).build())
@@ -316,7 +316,7 @@ final class Subjects {
    * further token. The smaller loads are measured first, as for {@link #SLUICE}, so that the JVMs
    * of both subjects are equally warm.
    */
-  private static Client settled(URI uri) {
+  private static Client settled(String uri) {
     LimitName name = LimitName.builder(3, "Measured").id(IdFormat.string()).build();
     Limits limits =
         Limits.builder(Catalogue.of(name)).limit("Measured", Quota.per(BURST, PERIOD)).build();
@@ -346,7 +346,7 @@ final class Subjects {
    * Returns a subject that runs Sluice's script without the store. One call has many charges, as if
    * several callers shared the call, so that the client's share of the measured work is small.
    */
-  private static Client scriptAlone(URI uri, int buckets) {
+  private static Client scriptAlone(String uri, int buckets) {
     ScriptCalls calls = new ScriptCalls(uri, CHARGES_ALONE, INTERVAL_NANOS, BURST * INTERVAL_NANOS);
     return new Alone("3:", buckets) {
       @Override
@@ -365,8 +365,8 @@ final class Subjects {
    * Returns an upper bound for the speed of {@link #scriptAlone}: a script with only the commands
    * that every decision needs.
    */
-  private static Client getAndSetAlone(URI uri, int buckets) {
-    RedisClient client = RedisClient.create(uri.toString());
+  private static Client getAndSetAlone(String uri, int buckets) {
+    RedisClient client = RedisClient.create(uri);
     StatefulRedisConnection<String, String> connection = client.connect();
     String digest =
         connection

@@ -20,7 +20,6 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.prometheusmetrics.PrometheusConfig;
 import io.micrometer.prometheusmetrics.PrometheusMeterRegistry;
 import jakarta.servlet.DispatcherType;
-import java.net.URI;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.EnumSet;
@@ -138,8 +137,7 @@ public final class LoginServer implements AutoCloseable {
    */
   public static void main(String[] args) throws Exception {
     int port = args.length > 0 ? Integer.parseInt(args[0]) : 8080;
-    try (BucketStore store =
-            args.length > 1 ? RedisStore.open(URI.create(args[1])) : BucketStore.inMemory();
+    try (BucketStore store = args.length > 1 ? RedisStore.open(args[1]) : BucketStore.inMemory();
         LoginServer login = new LoginServer(store, port)) {
       System.out.println("listening on http://127.0.0.1:" + login.start());
       login.server.join();
