@@ -68,7 +68,8 @@ public interface LimiterObserver {
 
   /**
    * Called for each limit whose reserved cost a settlement has replaced by the true cost. For a
-   * limit with several quotas, {@code part} describes the quota with the longest period.
+   * limit with several quotas, {@code part} describes the bucket that cut the most tokens, or else
+   * the bucket with the largest debt, or else the bucket of the longest period.
    *
    * @param part the result of the settlement
    * @param estimate the reserved tokens

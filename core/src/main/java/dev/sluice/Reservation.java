@@ -730,7 +730,9 @@ public final class Reservation implements AutoCloseable {
      * @param charged the total charge of the call, including the reserved tokens that were not
      *     given back. The charge is the true cost minus {@code cut}, or more if unused tokens
      *     refilled before they could be given back
-     * @param givenBack how many reserved tokens were given back, rounded down
+     * @param givenBack how many reserved tokens were given back, rounded down. A fraction of a
+     *     token refills between the reservation and the settlement, so a cost of 0 usually leaves
+     *     {@code charged} at 1, even if the bucket is full
      * @param owed the present debt of the bucket from all spends, rounded up
      * @param cut the tokens of the true cost that neither the bucket nor its debt could hold, and
      *     that were not charged

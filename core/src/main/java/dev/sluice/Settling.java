@@ -14,6 +14,7 @@ import dev.sluice.store.BucketStore;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import java.util.ArrayList;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
@@ -41,6 +42,9 @@ import org.jspecify.annotations.Nullable;
 
 /** A settlement of one reservation. The methods of this class must not be called concurrently. */
 final class Settling {
+
+  private static final Comparator<Settlement.Part> STRICTER =
+      Comparator.comparingLong(Settlement.Part::cut).thenComparingLong(Settlement.Part::owed);
 
   private final TrackedStore store;
   private final List<Due> due;
@@ -179,7 +183,7 @@ final class Settling {
   }
 
   private void lose() {
-    onEnd.run();
+    end();
     store.settlementLost();
   }
 
@@ -208,9 +212,42 @@ final class Settling {
       throw new CompletionException(Stages.cause(lost));
     }
     if (isDone) {
-      onEnd.run();
+      end();
     }
     return isDone;
+  }
+
+  private void end() {
+    for (int i = 0; i < parts.length; i++) {
+      Due one = due.get(i);
+      if (one.isTrue && one.held.transaction.furtherPeriod() == null) {
+        Settlement.Part part = strictest(i);
+        if (part != null) {
+          store.settled(part, one.held.tokens, one.cost);
+        }
+      }
+    }
+    onEnd.run();
+  }
+
+  /**
+   * Returns the part with the most cut tokens, or else the largest debt, among the parts of one
+   * limit and id; the parts of shorter periods follow the part of the longest period.
+   */
+  private Settlement.@Nullable Part strictest(int longest) {
+    String bucketKey = due.get(longest).held.transaction.bucketKey();
+    Settlement.Part strictest = parts[longest];
+    for (int i = longest + 1; i < parts.length; i++) {
+      Transaction further = due.get(i).held.transaction;
+      if (further.furtherPeriod() == null || !further.whole().bucketKey().equals(bucketKey)) {
+        break;
+      }
+      Settlement.Part part = parts[i];
+      if (part != null && (strictest == null || STRICTER.compare(part, strictest) > 0)) {
+        strictest = part;
+      }
+    }
+    return strictest;
   }
 
   private CompletionStage<Boolean> one(BucketStore call, int at) {
@@ -240,12 +277,7 @@ final class Settling {
     }
     tried[at] = true;
     if (failure == null) {
-      Due one = due.get(at);
-      Settlement.Part part = one.part(charge, readings.get(0));
-      parts[at] = part;
-      if (one.isTrue && one.held.transaction.furtherPeriod() == null) {
-        store.settled(part, one.held.tokens, one.cost);
-      }
+      parts[at] = due.get(at).part(charge, readings.get(0));
     } else if (!isLook && lost == null) {
       lost = failure;
     }

@@ -290,6 +290,32 @@ final class SeveralQuotasTest {
   }
 
   @Test
+  void settle_tellsTheObserverOfTheStrictestBucket_once() {
+    List<String> told = new ArrayList<>();
+    LimiterObserver observer =
+        new LimiterObserver() {
+          @Override
+          public void settled(Settlement.Part part, long estimate, long cost) {
+            told.add(
+                "%s of %s: cut %s of %s"
+                    .formatted(part.transaction().id(), estimate, part.cut(), cost));
+          }
+        };
+    Limiter observed =
+        Limiter.builder(limits, store).time(nowNanos::get).observer(observer).build();
+    Transaction a = observed.transaction("Calls", "a").withCost(3);
+    Transaction b = observed.transaction("Calls", "b").withCost(2);
+    Transaction other = observed.transaction("Other", "a");
+    var unused =
+        observed
+            .reserve(List.of(a, b, other))
+            .settle(Costs.of(Map.of()).and(a, 1).and(b, 7).and(other, 1));
+    assertThat(told)
+        .containsExactlyInAnyOrder(
+            "a of 3: cut 0 of 1", "b of 2: cut 4 of 7", "a of 1: cut 0 of 1");
+  }
+
+  @Test
   void acquire_waitsForEachQuota() throws InterruptedException {
     assertThat(granted(3)).isEqualTo(3);
     assertThat(limiter.acquire("Calls", "a", Duration.ZERO).denied()).isTrue();
