@@ -226,14 +226,16 @@ final class ExplainResource extends JsonResource {
             .filter(Objects::nonNull)
             .collect(Collectors.joining(" "));
     String rule = denial.asked().rule();
-    return "denied at %s, door %s%s%s: cost %s, retry in %s, decided by %s%s"
+    return "denied at %s, door %s%s%s: cost %s, %s, decided by %s%s"
         .formatted(
             denial.at(),
             denial.asked().door(),
             request.isEmpty() ? "" : ", " + request,
             rule == null ? "" : ", rule " + rule,
             denial.cost(),
-            time(denial.retryInNanos()),
+            denial.retryInNanos() == 0
+                ? "waiting does not help"
+                : "retry in " + time(denial.retryInNanos()),
             denial.decidedBy(),
             denial.penalized() ? " with a penalty" : "");
   }

@@ -136,6 +136,15 @@ class ExplainTest {
         .contains("1 of 1 tokens left, a request passes now", "no denial is kept");
   }
 
+  @Test
+  void denialOfACostAboveTheBurst_hasNoWait() throws Exception {
+    start(true);
+    String descriptor = "{\"entries\":[{\"key\":\"PerId\",\"value\":\"ann\"}]}";
+    String asked = "{\"domain\":\"edge\",\"hits_addend\":50,\"descriptors\":[%s]}";
+    assertThat(post(OPS, "/json", asked.formatted(descriptor)).statusCode()).isEqualTo(429);
+    assertThat(explain(OPS, BUCKET)).contains("cost 50, waiting does not help, decided by request");
+  }
+
   /** Neither rule knows a bucket: 0 tokens and a second would be invented. */
   @ParameterizedTest
   @ValueSource(strings = {"allow", "deny"})
