@@ -6,6 +6,7 @@ import java.io.IOException;
 import java.lang.reflect.Proxy;
 import java.sql.Array;
 import java.sql.Connection;
+import java.sql.DatabaseMetaData;
 import java.sql.PreparedStatement;
 import java.sql.ResultSet;
 import java.sql.SQLException;
@@ -61,6 +62,13 @@ final class SimulatedDriver {
 
   private static UnsupportedOperationException unknown(String name) {
     return new UnsupportedOperationException(name);
+  }
+
+  private static Object product(String name, Object[] arguments) {
+    if (!name.equals("getDatabaseProductName")) {
+      throw unknown(name);
+    }
+    return "PostgreSQL";
   }
 
   /** Returns the exception for an error of PostgreSQL. */
@@ -129,6 +137,7 @@ final class SimulatedDriver {
         case "createStatement" -> of(java.sql.Statement.class, new Statement(this, ""));
         case "prepareStatement" ->
             of(PreparedStatement.class, new Statement(this, (String) arguments[0]));
+        case "getMetaData" -> of(DatabaseMetaData.class, SimulatedDriver::product);
         case "isValid" -> isValid((int) arguments[0] * 1_000);
         case "isClosed" -> !connection.isOpen();
         case "close" -> {

@@ -267,7 +267,8 @@ class SluiceAutoConfiguration {
       try {
         setter.accept(value);
       } catch (IllegalArgumentException e) {
-        problems.add("%s: %s".formatted(property, e.getMessage()));
+        String reason = String.valueOf(e.getMessage());
+        problems.add(property + ": " + reason.replaceFirst("^store \\S+: option \\w+: ", ""));
       }
     }
   }

@@ -95,6 +95,15 @@ public final class LocalBrowser implements AutoCloseable {
     return new LocalBrowser(profile, new ChromeDriver(service, options));
   }
 
+  /**
+   * Returns whether the browser and its driver are installed.
+   *
+   * @return false if the browser or its driver is not on the {@code PATH}
+   */
+  public static boolean isThere() {
+    return program().isPresent() && onPath("chromedriver").isPresent();
+  }
+
   private static Optional<Path> program() {
     return PROGRAMS.stream().flatMap(name -> onPath(name).stream()).findFirst();
   }
