@@ -592,9 +592,9 @@ public final class Reservations implements AutoCloseable {
 
   /**
    * Counts the used tokens that this server has marked in the store. A token counts until the end
-   * of the minute in which the store removes the token's mark. A limit can use at most as many
-   * marks as remain free, so one limit alone can use half of the marks, and its clients cannot
-   * block the tokens of other limits. Thread-safe.
+   * of the minute in which the store removes the token's mark. One limit can use at most half of
+   * the marks, so that its clients leave the other half for the tokens of other limits.
+   * Thread-safe.
    */
   private static final class Marks {
 
@@ -625,9 +625,9 @@ public final class Reservations implements AutoCloseable {
       over.values()
           .forEach(ended -> ended.forEach((limit, marks) -> change(counts, limit, -marks)));
       over.clear();
-      int free = most - counts.getOrDefault(ALL, 0);
       for (String limit : limits) {
-        if (counts.getOrDefault(limit, 0) >= free) {
+        if (counts.getOrDefault(ALL, 0) >= most
+            || counts.getOrDefault(limit, 0) >= Math.max(1, most / 2)) {
           throw full(limit, nowMillis);
         }
       }
