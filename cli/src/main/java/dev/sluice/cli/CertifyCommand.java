@@ -433,9 +433,7 @@ final class CertifyCommand extends ConsoleCommand {
         granted <= quota.burst(),
         "%s tokens were granted before one token could be refilled, expected at most %s"
             .formatted(granted, quota.burst()));
-    if (last.allowed()) {
-      throw new SkippedException("a token was refilled during the check");
-    }
+    require(!last.allowed(), "a request passed although all tokens were spent");
     long wait = last.retrySeconds();
     require(wait > 0, "the denial names no wait, although the request would pass later");
     long full = quota.offsetNanos() / NANOS + 1;

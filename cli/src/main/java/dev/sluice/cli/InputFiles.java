@@ -57,7 +57,8 @@ final class InputFiles {
   }
 
   /**
-   * Returns the folder of a file that a command will write; throws if there is no such folder.
+   * Returns the folder into which a command will write a file. Throws an exception if the folder
+   * does not exist.
    *
    * @param place the beginning of the message
    */
