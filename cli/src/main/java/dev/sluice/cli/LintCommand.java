@@ -129,7 +129,7 @@ final class LintCommand extends ConsoleCommand {
                 burst,
                 debt.signum() == 0
                     ? ""
-                    : ", and a debt of up to %s after settlements".formatted(burst.multiply(debt)));
+                    : ", and a debt of up to %s".formatted(burst.multiply(debt)));
       }
     }
   }

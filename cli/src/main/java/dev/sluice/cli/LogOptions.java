@@ -240,7 +240,7 @@ final class LogOptions {
   /** Throws if several files are standard input, which can be read only once. */
   static void requireOneStandardInput(List<String> names) {
     if (Collections.frequency(names, STANDARD_INPUT) > 1) {
-      throw new InputException("found - several times, expected it at most once: standard input");
+      throw new InputException("standard input (-) is named several times, expected at most once");
     }
   }
 

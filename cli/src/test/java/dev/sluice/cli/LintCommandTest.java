@@ -180,7 +180,7 @@ final class LintCommandTest {
         .contains("LoginsPerIPAddress: at most 15 in any 1m, 10 of them at once")
         .contains("ApiCallsPerKey: at most 333333334 in any 1s, 1 of them at once")
         .contains(
-            "TokensPerKey: at most 2000 in any 24h, 1000 of them at once, and a debt of up to 2000 after settlements")
+            "TokensPerKey: at most 2000 in any 24h, 1000 of them at once, and a debt of up to 2000")
         .contains("SignUpsPerIPAddress: at most 18446744073709551614 in any 2562047h47m16.8");
   }
 

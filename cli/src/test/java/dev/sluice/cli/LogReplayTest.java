@@ -261,7 +261,7 @@ final class LogReplayTest {
         "--count=LoginsPerClient={ip} --shard=1/2 --compare=http://127.0.0.1:1 | --shard and --compare contradict each other",
         "--count=LoginsPerClient={ip} --shard=1/2 --fail-if=denied-requests>1 | the condition is about all shards; give --fail-if to --merge",
         "--count=LoginsPerClient={ip} --csv=same --report=./same | --csv and --report name the same file",
-        "--count=LoginsPerClient={ip} - - | found - several times"
+        "--count=LoginsPerClient={ip} - - | standard input (-) is named several times"
       })
   void misuse_isRefused(String options, String message) {
     List<String> all = new ArrayList<>(List.of(options.split(" ", -1)));

@@ -222,10 +222,11 @@ final class JsonLog extends LogFormat {
       return;
     }
     String value = parser.getText();
-    if (value.isEmpty()) {
-      return;
+    if (value.isEmpty()
+        && (column == null || (column != column("request") && column != column("method")))) {
+      return; // an empty request or method says that the line has no request
     }
-    if (column != null && !entry.has(column)) {
+    if (column != null && (!entry.has(column) || entry.start(column) == entry.end(column))) {
       entry.set(column, value);
     }
     if (entry.length() > MOST_BYTES) {

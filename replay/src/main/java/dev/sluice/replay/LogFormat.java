@@ -57,6 +57,8 @@ abstract class LogFormat {
   private int time = -1;
   private int date = -1;
   private int status = -1;
+  private int method = -1;
+  private int request = -1;
   private volatile int[] hashed = {}; // the columns that identify lines with the same charges
   private Headings headings = new Headings();
 
@@ -278,9 +280,26 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
+    if (isAbsent(entry, request) || isAbsent(entry, method)) {
+      entry.isRequest(false);
+    }
     entry.hashBy(hashed);
     entry.status(entry.number(status));
     return at != TimeText.NONE && at >= earliestNanos();
+  }
+
+  /**
+   * Returns whether a line says that a column has no value. Servers write an empty value or {@code
+   * -} for the request of a connection without one, and Envoy {@code - - HTTP/1.1}.
+   */
+  private static boolean isAbsent(LogEntry entry, int column) {
+    if (!entry.has(column)) {
+      return false;
+    }
+    int start = entry.start(column);
+    int size = entry.end(column) - start;
+    return size == 0
+        || (entry.bytes()[start] == '-' && (size == 1 || entry.bytes()[start + 1] == ' '));
   }
 
   /** Returns the earliest valid time of a request. The times of a trace can start at 0. */
@@ -299,6 +318,8 @@ abstract class LogFormat {
       time = column("time");
       date = column("date");
       status = column("status");
+      method = column("method");
+      request = column("request");
     }
     if (date >= 0 && entry.has(date) && entry.has(time)) {
       String both = entry.text(date) + "T" + entry.text(time) + offset();

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assertions.fail;
+import static org.junit.jupiter.params.provider.Arguments.arguments;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -38,7 +39,9 @@ import java.util.Set;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
+import org.junit.jupiter.params.provider.MethodSource;
 import org.junit.jupiter.params.provider.ValueSource;
 
 final class ReplayTest {
@@ -231,6 +234,60 @@ final class ReplayTest {
       assertEquals(12, result.uncharged().unusable());
       assertEquals(3, result.rows().get(0).requests());
     }
+  }
+
+  @ParameterizedTest
+  @MethodSource("logsWithOneRequestOfThree")
+  void lineWithoutARequest_isNotCharged_inAnyFormat(String format, String log) throws IOException {
+    ReplayResult result =
+        Replay.of(limits(LIMITS, ""), sources(log))
+            .format(format)
+            .client(ClientAddress.behind(ProxyHeader.X_FORWARDED_FOR, "10.0.0.0/8"), "10.0.0.1")
+            .counts(List.of("Logins={ip}"))
+            .run();
+
+    assertEquals(2, result.uncharged().unusable());
+    assertEquals(1, result.rows().get(0).requests());
+  }
+
+  static List<Arguments> logsWithOneRequestOfThree() {
+    return List.of(
+        arguments(
+            "envoy",
+            """
+            [2026-11-26T00:00:00Z] "GET / HTTP/1.1" 200 - 0 1 2 - "203.0.113.1" "-" "-" "a.example" "-"
+            [2026-11-26T00:00:00Z] "- - HTTP/1.1" 400 DPE 0 1 2 - "203.0.113.1" "-" "-" "-" "-"
+            [2026-11-26T00:00:00Z] "- - -" 400 DPE 0 1 2 - "203.0.113.1" "-" "-" "-" "-"
+            """),
+        arguments(
+            "json",
+            """
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":"GET / HTTP/1.1"}
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":""}
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","request":"-"}
+            """),
+        arguments(
+            "json",
+            """
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","method":"GET","path":"/"}
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","method":"-","path":"-"}
+            {"time":"2026-11-26T00:00:00Z","client":"203.0.113.1","method":"","path":""}
+            """),
+        arguments(
+            "csv",
+            """
+            time,client,request
+            2026-11-26T00:00:00Z,203.0.113.1,GET / HTTP/1.1
+            2026-11-26T00:00:00Z,203.0.113.1,
+            2026-11-26T00:00:00Z,203.0.113.1,-
+            """),
+        arguments(
+            "regex:(?<time>\\S+) (?<client>\\S+) \"(?<request>[^\"]*)\"",
+            """
+            2026-11-26T00:00:00Z 203.0.113.1 "GET / HTTP/1.1"
+            2026-11-26T00:00:00Z 203.0.113.1 "-"
+            2026-11-26T00:00:00Z 203.0.113.1 ""
+            """));
   }
 
   /** The query has two readings, so the request is charged to two ids of the limit. */
