@@ -121,9 +121,13 @@ final class JsonLog extends LogFormat {
       columns.put(key, added);
       return added;
     }
+    // The other name of a header in CGI is no field: a log can have its own field user_id.
+    boolean isOtherName = super.column(HEADER + key.replace('_', '-')) >= 0;
     int added = add(HEADER + key, HEADER + key);
     HEADERS.forEach(before -> ofHeaders.put(before + key, added));
-    plain.add(new Plain(added, column(FIELD + key)));
+    if (!isOtherName) {
+      plain.add(new Plain(added, column(FIELD + key)));
+    }
     return added;
   }
 

@@ -426,6 +426,13 @@ final class ReplayTest {
     ReplayResult header =
         Replay.of(limits, sources(plain.repeat(2))).counts(List.of("PerKey={header:tenant}")).run();
     assertEquals(1, header.totals().denied());
+    String own =
+        "{\"time\":1790000000,\"client\":\"203.0.113.1\",\"user_id\":\"a\",\"user-id\":\"%s\"}\n";
+    ReplayResult otherName =
+        Replay.of(limits, sources(own.formatted("x") + own.formatted("y")))
+            .counts(List.of("PerKey={header:user-id}"))
+            .run();
+    assertEquals(0, otherName.totals().denied());
   }
 
   @Test
