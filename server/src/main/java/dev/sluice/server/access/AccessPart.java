@@ -72,8 +72,8 @@ public record AccessPart(Access access) implements Part {
     return route.equals("/healthz") || route.equals("/readyz") || route.startsWith(HEALTH);
   }
 
-  private static String door(HttpRequest request) {
-    return Requests.isGrpc(request.headers()) ? "grpc" : "http";
+  private static String door(ServiceRequestContext context, HttpRequest request) {
+    return Requests.isGrpc(context, request.headers()) ? "grpc" : "http";
   }
 
   /**
@@ -90,7 +90,7 @@ public record AccessPart(Access access) implements Part {
         SSLSession session = Tls.session(context);
         Caller caller =
             access.anybody(
-                door(request), context.remoteAddress(), () -> CertificateNames.of(session));
+                door(context, request), context.remoteAddress(), () -> CertificateNames.of(session));
         context.setAttr(CALLER, caller);
         Permission need = Endpoint.need(context);
         if (need == Permission.ADMIN) {
@@ -112,7 +112,7 @@ public record AccessPart(Access access) implements Part {
         List<String> shown = shown(context, request);
         if (shown.size() > 1) {
           throw access.failed(
-              door(request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
+              door(context, request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
         }
         Caller caller = counted(context, request, shown);
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);
@@ -132,7 +132,7 @@ public record AccessPart(Access access) implements Part {
     private Caller counted(ServiceRequestContext context, HttpRequest request, List<String> shown) {
       String token = token(shown);
       return access.caller(
-          door(request),
+          door(context, request),
           context.remoteAddress(),
           token == null ? null : Tokens.hash(token),
           token == null ? CertificateNames.of(Tls.session(context)) : List.of(),

@@ -215,7 +215,7 @@ final class HttpFailures implements ServerErrorHandler {
     @Override
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
-      return Requests.isGrpc(request.headers())
+      return Requests.isGrpc(context, request.headers())
           ? next.serve(context, request)
           : Requests.pass(next, context, request).recover(cause -> answer(context, request, cause));
     }

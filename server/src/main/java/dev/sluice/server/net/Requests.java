@@ -11,6 +11,7 @@ import com.linecorp.armeria.common.ResponseCompleteException;
 import com.linecorp.armeria.common.stream.AbortedStreamException;
 import com.linecorp.armeria.common.stream.ClosedStreamException;
 import com.linecorp.armeria.server.HttpService;
+import com.linecorp.armeria.server.ServiceConfig;
 import com.linecorp.armeria.server.ServiceRequestContext;
 import dev.sluice.internal.async.Stages;
 import java.util.List;
@@ -32,8 +33,15 @@ public final class Requests {
         || failure instanceof ResponseCompleteException;
   }
 
-  public static boolean isGrpc(RequestHeaders headers) {
-    return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC);
+  /**
+   * Whether a request is for a gRPC service, or for a path that nothing serves and of gRPC's
+   * content type. For other paths, the content type alone says nothing: a proxy that asks for a
+   * decision sends its client's headers, and a gRPC answer would have the status 200.
+   */
+  public static boolean isGrpc(ServiceRequestContext context, RequestHeaders headers) {
+    ServiceConfig config = context.config();
+    return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC)
+        && (config.route().isFallback() || config.service().as(GrpcEndpoint.class) != null);
   }
 
   /**
@@ -146,6 +154,9 @@ public final class Requests {
       return HttpResponse.ofFailure(e);
     }
   }
+
+  /** A service for requests of gRPC. */
+  public interface GrpcEndpoint extends HttpService {}
 
   /**
    * A service that can answer the first part of a request before the client sends the next part.

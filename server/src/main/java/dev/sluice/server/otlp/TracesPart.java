@@ -63,17 +63,18 @@ record TracesPart(Tracer tracer) implements Part {
         throws Exception {
       Route route = context.config().route();
       if (!route.isFallback() && !UNTRACED.contains(route.patternString())) {
-        Span span = begin(context, route.patternString(), request.headers());
+        boolean isGrpc = Requests.isGrpc(context, request.headers());
+        Span span = begin(context, route.patternString(), request.headers(), isGrpc);
         if (span.isRecording()) {
-          Stages.onSuccess(context.log().whenComplete(), log -> end(span, log));
+          Stages.onSuccess(context.log().whenComplete(), log -> end(span, log, isGrpc));
         }
       }
       return next.serve(context, request);
     }
 
-    private Span begin(ServiceRequestContext context, String path, RequestHeaders headers) {
+    private Span begin(
+        ServiceRequestContext context, String path, RequestHeaders headers, boolean isGrpc) {
       Context caller = PROPAGATOR.extract(Context.root(), headers, Headers.INSTANCE);
-      boolean isGrpc = Requests.isGrpc(headers);
       String name = isGrpc ? path.substring(1) : context.method().name() + " " + path;
       Span span =
           tracer.spanBuilder(name).setSpanKind(SpanKind.SERVER).setParent(caller).startSpan();
@@ -95,8 +96,8 @@ record TracesPart(Tracer tracer) implements Part {
       return span;
     }
 
-    private static void end(Span span, RequestLog log) {
-      if (Requests.isGrpc(log.requestHeaders())) {
+    private static void end(Span span, RequestLog log, boolean isGrpc) {
+      if (isGrpc) {
         String status =
             log.responseTrailers().get("grpc-status", log.responseHeaders().get("grpc-status", ""));
         span.setAttribute("rpc.grpc.status_code", status.isEmpty() ? -1 : Long.parseLong(status));

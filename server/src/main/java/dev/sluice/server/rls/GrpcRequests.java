@@ -2,6 +2,7 @@
 package dev.sluice.server.rls;
 
 import com.google.protobuf.InvalidProtocolBufferException;
+import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.ContentTooLargeException;
 import com.linecorp.armeria.common.HttpHeaderNames;
 import com.linecorp.armeria.common.HttpRequest;
@@ -25,11 +26,11 @@ import dev.sluice.server.net.Requests;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RateLimitService.BadRequest;
 import dev.sluice.server.rls.RateLimitService.RateLimitRequests;
-import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.store.StoreException;
 import io.grpc.Status;
 import io.grpc.StatusException;
 import io.grpc.StatusRuntimeException;
+import io.netty.util.AttributeKey;
 import java.io.IOException;
 import java.nio.charset.StandardCharsets;
 import java.time.Duration;
@@ -49,6 +50,8 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
     implements DecoratingHttpServiceFunction {
 
   private static final Pattern TIMEOUT = Pattern.compile("([0-9]{1,8})([HMSmun])");
+  private static final AttributeKey<Boolean> HAS_WRONG_TIMEOUT =
+      AttributeKey.valueOf(GrpcRequests.class, "HAS_WRONG_TIMEOUT");
   private static final String UNITS = "HMSmun";
   private static final TimeUnit[] SIZES = {
     TimeUnit.HOURS,
@@ -61,23 +64,25 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
 
   @Override
   public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request) {
-    if (!Requests.isGrpc(request.headers())) {
+    if (!Requests.isGrpc(context, request.headers())) {
       return Requests.pass(next, context, request);
     }
     long start = System.nanoTime();
-    try {
-      setDeadline(context, request.headers().get("grpc-timeout"));
-      if (context.config().service().as(LateGrpc.class) == null) {
-        return HttpResponse.of(
+    setDeadline(context, request.headers().get("grpc-timeout"));
+    HttpResponse answer =
+        Requests.pass(next, context, request).recover(failure -> failed(failure, context, start));
+    return context.config().route().isFallback()
+        ? HttpResponse.of(answer.aggregate().thenApply(whole -> unserved(whole, context.path())))
+        : answer;
+  }
+
+  /** Returns the answer for a path that no service has, unless the call was refused before. */
+  private static HttpResponse unserved(AggregatedHttpResponse answer, String path) {
+    return answer.status().equals(HttpStatus.OK)
+        ? answer.toHttpResponse()
+        : HttpResponse.of(
             trailers(
-                Status.UNIMPLEMENTED.withDescription(
-                    "no service has the method " + context.path())));
-      }
-      return Requests.pass(next, context, request)
-          .recover(failure -> failed(failure, context, start));
-    } catch (RuntimeException e) {
-      return failed(e, context, start);
-    }
+                Status.UNIMPLEMENTED.withDescription("no service has the method " + path)));
   }
 
   private static void setDeadline(ServiceRequestContext context, @Nullable String header) {
@@ -86,11 +91,19 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
     }
     Matcher timeout = TIMEOUT.matcher(header);
     if (!timeout.matches()) {
-      throw new BadRequest("grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
+      context.setAttr(HAS_WRONG_TIMEOUT, true); // refused after the request was counted
+      return;
     }
     long nanos = SIZES[UNITS.indexOf(timeout.group(2))].toNanos(Long.parseLong(timeout.group(1)));
     if (TimeUnit.NANOSECONDS.toMillis(nanos) < context.requestTimeoutMillis()) {
       context.setRequestTimeout(TimeoutMode.SET_FROM_START, Duration.ofNanos(Math.max(1, nanos)));
+    }
+  }
+
+  /** Throws if the request's deadline is malformed. */
+  static void requireDeadline(ServiceRequestContext context) {
+    if (context.hasAttr(HAS_WRONG_TIMEOUT)) {
+      throw new BadRequest("grpc-timeout: expected up to eight digits and one of H, M, S, m, u, n");
     }
   }
 

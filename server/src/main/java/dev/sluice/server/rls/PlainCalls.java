@@ -89,6 +89,7 @@ final class PlainCalls extends SimpleDecoratingHttpService {
 
   @Override
   public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+    GrpcRequests.requireDeadline(context);
     byte[] body = Requests.body(context);
     if (body.length == 0 && request.method() == HttpMethod.POST) {
       return HttpResponse.of(GrpcRequests.trailers(NO_MESSAGE));

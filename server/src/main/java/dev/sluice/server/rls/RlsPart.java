@@ -24,6 +24,7 @@ import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.Part;
 import dev.sluice.server.net.Part.Decorators;
 import dev.sluice.server.net.Requests;
+import dev.sluice.server.net.Requests.GrpcEndpoint;
 import dev.sluice.server.net.Requests.StreamingService;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.GrpcRequests.GrpcStatuses;
@@ -149,7 +150,7 @@ public final class RlsPart implements Part {
    *
    * <p>Thread-safe. The first requests wait for the gRPC service without blocking an event loop.
    */
-  static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded {
+  static final class LateGrpc implements HttpServiceWithRoutes, Endpoint.Guarded, GrpcEndpoint {
 
     private final Set<Route> routes;
     private final Map<String, Permission> needs;
@@ -264,6 +265,7 @@ public final class RlsPart implements Part {
 
     @Override
     public HttpResponse serve(ServiceRequestContext context, HttpRequest request) throws Exception {
+      GrpcRequests.requireDeadline(context);
       return unwrap().serve(context, request);
     }
   }

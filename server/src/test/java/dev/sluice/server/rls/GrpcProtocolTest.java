@@ -32,7 +32,11 @@ import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.store.BucketStore;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
@@ -465,6 +469,11 @@ final class GrpcProtocolTest {
   }
 
   private AggregatedHttpResponse post(String protocol, String path, byte[] body, String... more) {
+    return post(server, protocol, path, body, more);
+  }
+
+  private static AggregatedHttpResponse post(
+      TestRlsServer server, String protocol, String path, byte[] body, String... more) {
     var headers =
         RequestHeaders.builder(HttpMethod.POST, path)
             .set("content-type", "application/grpc")
@@ -501,12 +510,30 @@ final class GrpcProtocolTest {
   @CsvSource({
     "/envoy.service.ratelimit.v3.RateLimitService/Other",
     "/envoy.service.ratelimit.v2.RateLimitService/ShouldRateLimit",
-    "/nothing",
-    "/"
+    "/nothing"
   })
   void wrongPath_isUnimplemented(String path) {
     assertThat(status(post(path, framed(message("ann"))))).isEqualTo(Status.Code.UNIMPLEMENTED);
     assertServes();
+  }
+
+  @Test
+  void callsThatNoServiceAnswers_countForTheirAddressToo() {
+    Access access =
+        Access.open(
+            AuditLog.none(),
+            new SimpleMeterRegistry(),
+            Quota.burst(3).refill(1, Duration.ofDays(1)),
+            true);
+    try (TestRlsServer bounded =
+        new TestRlsServer(limits(), store, port -> port.part(new AccessPart(access)))) {
+      byte[] body = framed(message("ann"));
+      assertThat(status(post(bounded, "h2c", "/nothing", body))).isEqualTo(Status.Code.UNIMPLEMENTED);
+      assertThat(status(post(bounded, "h2c", METHOD, body, "grpc-timeout", "soon")))
+          .isEqualTo(Status.Code.INVALID_ARGUMENT);
+      assertThat(status(post(bounded, "h2c", METHOD, body))).isEqualTo(Status.Code.OK);
+      assertThat(status(post(bounded, "h2c", METHOD, body))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+    }
   }
 
   @Test

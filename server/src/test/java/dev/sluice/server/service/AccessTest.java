@@ -22,6 +22,7 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.stream.IntStream;
 import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import org.junit.jupiter.api.AfterAll;
@@ -29,6 +30,8 @@ import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 /** Who may do what, over HTTP on a running server. */
 class AccessTest {
@@ -255,6 +258,39 @@ class AccessTest {
     assertThat(send("GET", path, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(200);
     String other = "/v1/forward-auth?limit=LoginsPerIPAddress&id=192.0.2.7";
     assertThat(send("GET", other, "Sluice-Token", DECIDE, "").statusCode()).isEqualTo(403);
+  }
+
+  /** A proxy passes on its client's Content-Type, and takes an answer of gRPC for an allowance. */
+  @ParameterizedTest
+  @ValueSource(
+      strings = {
+        "application/grpc",
+        "application/grpc+proto",
+        "application/grpc-web",
+        "application/grpc-web-text"
+      })
+  void contentTypeOfGrpc_changesNoAnswerOfOtherPaths(String type) {
+    String path = "/v1/forward-auth?limit=ApiCallsPerKey&cost=100&id=k";
+    assertThat(sendTyped(type, "GET", path, Tokens.fresh())).isEqualTo(401);
+    assertThat(sendTyped(type, "POST", "/v1/forward-auth/x", Tokens.fresh())).isEqualTo(401);
+    assertThat(
+            IntStream.range(0, 100)
+                .map(i -> sendTyped(type, "POST", path, DECIDE))
+                .anyMatch(status -> status == 429))
+        .isTrue();
+    assertThat(sendTyped(type, "POST", "/v1/spend", Tokens.fresh())).isEqualTo(401);
+    assertThat(sendTyped(type, "POST", "/json", Tokens.fresh())).isEqualTo(401);
+    assertThat(sendTyped(type, "GET", "/metrics", Tokens.fresh())).isEqualTo(401);
+  }
+
+  private int sendTyped(String type, String method, String path, String token) {
+    HttpRequest request =
+        HttpRequest.newBuilder(uri(path))
+            .header("Content-Type", type)
+            .header("Sluice-Token", token)
+            .method(method, BodyPublishers.noBody())
+            .build();
+    return client.sendAsync(request, BodyHandlers.ofString()).join().statusCode();
   }
 
   @Test

@@ -268,7 +268,8 @@ final class ProxiesTest {
       "X-Forwarded-Host: other.example",
       "X-Forwarded-For: 203.0.113.9",
       "RateLimit-Key: CallsPerClient:203.0.113.9",
-      "RateLimit-Id: 203.0.113.9"
+      "RateLimit-Id: 203.0.113.9",
+      "Content-Type: application/grpc"
     };
     for (int status : new int[] {200, 200, 200, 429}) {
       assertThat(exchange(login(lies)).status()).as(log()).isEqualTo(status);
