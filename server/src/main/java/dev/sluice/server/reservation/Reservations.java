@@ -103,6 +103,9 @@ public final class Reservations implements AutoCloseable {
   private final TimeSource time;
   private final SecureRandom random = new SecureRandom();
   private final Map<String, Remembered> remembered = new LinkedHashMap<>(); // guarded by itself
+  // The reservations whose tokens the server returns when they expire, guarded by the lock of
+  // remembered. These are forgotten last: without memory, their tokens would stay spent.
+  private final Map<String, Remembered> lapsing = new LinkedHashMap<>();
   private int rememberedSize; // guarded by remembered
   private final TreeMap<Long, Set<String>> ends =
       // The nonces of reservations by expiry time, guarded by the lock of remembered.
@@ -245,7 +248,7 @@ public final class Reservations implements AutoCloseable {
     long nowMillis = nowMillis();
     int early = 0;
     synchronized (remembered) {
-      remembered.put(nonce, latest);
+      (latest.lapsing == null ? remembered : lapsing).put(nonce, latest);
       rememberedSize += latest.size;
       if (latest.lapsing != null) {
         ends.computeIfAbsent(latest.expiresMillis, end -> new HashSet<>()).add(nonce);
@@ -256,18 +259,24 @@ public final class Reservations implements AutoCloseable {
           oldest.hasNext() && (i < LOOKED_AT || rememberedSize > MOST_REMEMBERED);
           i++) {
         Remembered one = oldest.next();
-        boolean isOver = one.expiresMillis <= nowMillis && one.lapsing == null;
-        if (isOver || rememberedSize > MOST_REMEMBERED) {
-          oldest.remove();
-          removed(one);
-          one.reservation.close(); // closes only the object; the token can still be used
-          early += one.lapsing == null ? 0 : 1;
+        if (one.expiresMillis <= nowMillis || rememberedSize > MOST_REMEMBERED) {
+          forget(oldest, one);
         }
+      }
+      Iterator<Remembered> last = lapsing.values().iterator();
+      for (; rememberedSize > MOST_REMEMBERED; early++) {
+        forget(last, last.next());
       }
     }
     for (int i = 0; i < early; i++) {
       observer.settledEarly(MOST_REMEMBERED);
     }
+  }
+
+  private void forget(Iterator<Remembered> oldest, Remembered one) {
+    oldest.remove();
+    removed(one);
+    one.reservation.close(); // closes only the object; the token can still be used
   }
 
   /**
@@ -276,7 +285,8 @@ public final class Reservations implements AutoCloseable {
    */
   private @Nullable Remembered taken(Token token) {
     synchronized (remembered) {
-      Remembered own = remembered.remove(token.nonce());
+      Remembered exact = remembered.remove(token.nonce());
+      Remembered own = exact == null ? lapsing.remove(token.nonce()) : exact;
       if (own != null) {
         removed(own);
       }
@@ -310,7 +320,7 @@ public final class Reservations implements AutoCloseable {
     synchronized (remembered) {
       while (!ends.isEmpty() && ends.firstKey() <= nowMillis()) {
         for (String nonce : Objects.requireNonNull(ends.pollFirstEntry()).getValue()) {
-          Remembered one = Objects.requireNonNull(remembered.remove(nonce));
+          Remembered one = Objects.requireNonNull(lapsing.remove(nonce));
           rememberedSize -= one.size;
           over.add(one);
         }
@@ -423,7 +433,7 @@ public final class Reservations implements AutoCloseable {
         return waitsAlready();
       }
       if (settlements.add(() -> settleLater(token, left, costs), () -> lost(nonce))) {
-        Remembered own = remembered.get(nonce);
+        Remembered own = lapsing.remove(nonce);
         if (own != null) {
           removed(own);
           rememberedSize += own.size;
@@ -592,9 +602,9 @@ public final class Reservations implements AutoCloseable {
 
   /**
    * Counts the used tokens that this server has marked in the store. A token counts until the end
-   * of the minute in which the store removes the token's mark. One limit can use at most half of
-   * the marks, so that its clients leave the other half for the tokens of other limits.
-   * Thread-safe.
+   * of the minute in which the store removes the token's mark. One limit can use at most as many
+   * marks as are still free: the first limit half of them, the next one a quarter. So there is
+   * always room for limits with few marks. Thread-safe.
    */
   private static final class Marks {
 
@@ -626,8 +636,7 @@ public final class Reservations implements AutoCloseable {
           .forEach(ended -> ended.forEach((limit, marks) -> change(counts, limit, -marks)));
       over.clear();
       for (String limit : limits) {
-        if (counts.getOrDefault(ALL, 0) >= most
-            || counts.getOrDefault(limit, 0) >= Math.max(1, most / 2)) {
+        if (counts.getOrDefault(limit, 0) >= most - counts.getOrDefault(ALL, 0)) {
           throw full(limit, nowMillis);
         }
       }
@@ -662,7 +671,12 @@ public final class Reservations implements AutoCloseable {
 
     @GuardedBy("this")
     private RefusedException full(String limit, long nowMillis) {
-      long end = byMinute.isEmpty() ? nowMillis / MINUTE_MILLIS : byMinute.firstKey();
+      long end =
+          byMinute.entrySet().stream()
+              .filter(minute -> minute.getValue().containsKey(limit))
+              .map(Map.Entry::getKey)
+              .findFirst()
+              .orElse(nowMillis / MINUTE_MILLIS);
       long fullMillis = (end + 1) * MINUTE_MILLIS - nowMillis;
       return RefusedException.tooManyRequests(
           "too many reservations of the limit %s were cancelled or settled on this server: the server keeps a mark for each until 5 minutes after the token's end; try again later, and reserve with a shorter expires"

@@ -404,6 +404,24 @@ final class ReservationsTest {
     assertThat(here.rememberedSize()).isGreaterThan(Reservations.MOST_REMEMBERED - 200);
   }
 
+  /** Free ones of another limit's client would otherwise keep the tokens spent. */
+  @Test
+  void reservationThatLapses_outlastsThoseThatDoNot() {
+    lapses();
+    token(4);
+    limits.replace(limits.get().with(LapsingReservations.class, new LapsingReservations(Set.of())));
+    List<Transaction> nothing = List.of(limiter.transaction(LOGINS, "b").withCost(0));
+    for (int i = 0; i <= Reservations.MOST_REMEMBERED / 50; i++) {
+      var unused = here.reserve(nothing, LIFE).toCompletableFuture().join();
+    }
+    assertThat(here.rememberedSize()).isLessThanOrEqualTo(Reservations.MOST_REMEMBERED);
+
+    lapses();
+    manual.advance(LIFE);
+    assertThat(remaining()).isEqualTo(10);
+    assertThat(early).hasValue(0);
+  }
+
   @Test
   void settlementThatIsRefused_leavesTheReservationOfAFailureRuleOpen() {
     Limiter local =
@@ -708,28 +726,32 @@ final class ReservationsTest {
   @Test
   void marks_ofOneLimit_leaveRoomForTheTokensOfOthers() {
     LimitName ids = LimitName.builder(2, "Ids").build();
-    Limits both =
-        Limits.builder(Catalogue.of(CATALOGUE.get(LOGINS), ids))
+    LimitName rare = LimitName.builder(3, "Rare").build();
+    Limits all =
+        Limits.builder(Catalogue.of(CATALOGUE.get(LOGINS), ids, rare))
             .limit(LOGINS, Quota.per(10, Duration.ofHours(1)))
             .limit("Ids", Quota.per(10, Duration.ofHours(1)))
+            .limit("Rare", Quota.per(10, Duration.ofHours(1)))
             .build();
     Reservations few = new Reservations(limiter, store, KEY, lost, time, 8);
-    limits.replace(both);
-    String last = "";
-    for (int i = 0; i < 5; i++) {
-      last = few.reserve(one("a"), LIFE).toCompletableFuture().join().token();
-      if (i < 4) {
-        cancel(few, last);
-      }
+    limits.replace(all);
+    for (int i = 0; i < 4; i++) {
+      cancel(few, few.reserve(one("a"), LIFE).toCompletableFuture().join().token());
     }
-    String refused = last;
+    String refused = few.reserve(one("a"), LIFE).toCompletableFuture().join().token();
     assertThatThrownBy(() -> cancel(few, refused)).isInstanceOf(RefusedException.class);
 
     List<Transaction> other = List.of(limiter.transaction("Ids", "b"));
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
       cancel(few, few.reserve(other, LIFE).toCompletableFuture().join().token());
     }
-    assertThat(limiter.check("Ids", "b", 0).remaining()).isEqualTo(10);
+    String third = few.reserve(other, LIFE).toCompletableFuture().join().token();
+    assertThatThrownBy(() -> cancel(few, third))
+        .isInstanceOf(RefusedException.class)
+        .hasMessageContaining("of the limit Ids");
+    List<Transaction> last = List.of(limiter.transaction("Rare", "c"));
+    cancel(few, few.reserve(last, LIFE).toCompletableFuture().join().token());
+    assertThat(limiter.check("Rare", "c", 0).remaining()).isEqualTo(10);
   }
 
   @Test
