@@ -79,9 +79,14 @@ final class CertifyCommand extends ConsoleCommand {
 
   private static final Quota SLOW = Quota.per(8, Duration.ofDays(1));
   private static final Duration SLOW_REFILL = Duration.ofHours(1);
+  // Intervals of 3.75 s and 0.25 s: a limiter must not round intervals to whole seconds.
+  private static final Quota UNEVEN = Quota.per(16, Duration.ofMinutes(1));
+  private static final Quota FAST = Quota.per(4, Duration.ofSeconds(1));
   private static final Quota QUICK = Quota.per(1, Duration.ofSeconds(1));
   private static final long NANOS = 1_000_000_000;
   private static final long LONGEST_WAIT_SECONDS = 10;
+  private static final long FRACTIONS_NANOS = 2 * NANOS;
+  private static final long PAUSE_MILLIS = 20;
   private static final String TOO_SLOW =
       "the limiter answered so slowly that a token may have been refilled during the check";
   private static final String FIRST_DENIED = "the first request of a new id was denied";
@@ -174,6 +179,7 @@ final class CertifyCommand extends ConsoleCommand {
       check(
           "concurrent threads together get exactly what the limit allows",
           () -> neverOver(asked, connect));
+      check("a limit of several tokens a second grants as many", () -> fractions(asked));
       check(
           "a cost above the burst is denied, without a wait, and takes nothing",
           () -> tooMuch(asked));
@@ -218,6 +224,15 @@ final class CertifyCommand extends ConsoleCommand {
           "the limit refills more than one token a second, so the remaining tokens change during"
               + " the check");
     }
+    sequences(asked, quota);
+    Quota uneven = asked.held(UNEVEN);
+    if (!uneven.equals(quota)) {
+      sequences(asked, uneven);
+    }
+    return "";
+  }
+
+  private void sequences(CertifyTarget asked, Quota quota) {
     for (int i = 0; i < SEQUENCES; i++) {
       Limit model = Limit.of(quota, () -> 0);
       String id = id();
@@ -239,7 +254,6 @@ final class CertifyCommand extends ConsoleCommand {
             start);
       }
     }
-    return "";
   }
 
   /** Replays the recorded sequences of spends that the limiter's burst and protocol allow. */
@@ -350,6 +364,39 @@ final class CertifyCommand extends ConsoleCommand {
     require(
         granted >= quota.burst(),
         "%s requests passed, expected %s".formatted(granted, quota.burst()));
+    return "";
+  }
+
+  /** Requests more than a limit of four tokens a second allows, for two seconds. */
+  private String fractions(CertifyTarget asked) throws InterruptedException {
+    if (!asked.held(FAST).equals(FAST)) {
+      throw new SkippedException("the command cannot send limits with this protocol");
+    }
+    String id = id();
+    long granted = 0;
+    long start = System.nanoTime();
+    require(asked.spend(id, FAST.burst(), FAST).allowed(), FIRST_DENIED);
+    long spent = System.nanoTime();
+    long sent = spent;
+    while (sent - spent < FRACTIONS_NANOS) {
+      TimeUnit.MILLISECONDS.sleep(PAUSE_MILLIS);
+      long before = sent;
+      sent = System.nanoTime();
+      granted += asked.spend(id, 1, FAST).allowed() ? 1 : 0;
+      long now = System.nanoTime();
+      if (now - before > FAST.offsetNanos() / 2) {
+        throw new SkippedException(
+            "the limiter answered so slowly that its bucket may have been full");
+      }
+      long most = (now - start) / FAST.intervalNanos();
+      require(
+          granted <= most,
+          "after the burst, %s requests passed, expected at most %s".formatted(granted, most));
+    }
+    long least = (sent - spent) / FAST.intervalNanos() - 1;
+    require(
+        granted >= least,
+        "after the burst, %s requests passed, expected at least %s".formatted(granted, least));
     return "";
   }
 

@@ -189,7 +189,23 @@ final class CertifyCommandTest {
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
         Server server = new Server(words -> reply(evaluated(redis, script, words)))) {
       Cli run = Cli.run("certify", server.uri());
-      assertThat(run.out()).containsOnlyOnce("FAILED").contains("FAILED  waits");
+      assertThat(run.out()).contains("FAILED  waits").contains("passed  the recorded vectors");
+      assertThat(run.code()).isEqualTo(Exit.NO);
+    }
+  }
+
+  /** The interval of its 100 a minute is 0 s. */
+  @Test
+  void limiterWithAnIntervalOfWholeSeconds_fails() throws Exception {
+    String script = GCRA.replace("period * 1000000 / count", "math.floor(period / count) * 1000000");
+    assertThat(script).isNotEqualTo(GCRA);
+    try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
+        Server server = new Server(words -> reply(evaluated(redis, script, words)))) {
+      Cli run = Cli.run("certify", server.uri());
+      assertThat(run.out())
+          .contains("passed  the recorded vectors")
+          .contains("FAILED  a sequence of costs")
+          .contains("FAILED  a limit of several tokens a second");
       assertThat(run.code()).isEqualTo(Exit.NO);
     }
   }

@@ -83,9 +83,14 @@ final class EnvoyRateLimitFile implements CompanionReader<EnvoyRateLimitFile.Dom
       return null;
     }
     Node.Entry kind = entry(map, "kind");
-    return kind != null && "ConfigMap".equals(text(kind.value()))
-        ? configMap(kind, map, file, limits, problems)
-        : configuration(root, map, file, limits, problems);
+    if (kind == null) {
+      return configuration(root, map, file, limits, problems);
+    }
+    if (!"ConfigMap".equals(text(kind.value()))) {
+      problems.wrong(kind.value(), "ConfigMap; write each ConfigMap into a file of its own");
+      return null;
+    }
+    return configMap(kind, map, file, limits, problems);
   }
 
   private static @Nullable Domains configuration(

@@ -759,6 +759,7 @@ final class ConversionTest {
         "{domain: d} | 1:1: no descriptor has a rate_limit, so there is nothing to convert",
         "{domain: d, descriptors: [{key: a, value: b}]} | 1:26: no descriptor has a rate_limit",
         "{domain: d, descriptors: [{key: a*, rate_limit: {unit: day}}]} | 1:33: not converted, with all descriptors below it",
+        "{kind: List, items: []} | 1:8: found \"List\", expected ConfigMap; write each ConfigMap into a file of its own",
         "{kind: ConfigMap, metadata: {name: rl}} | 1:2: found a ConfigMap without files, expected files in its field data",
         "{kind: ConfigMap, data: {a.yaml: [x]}} | 1:34: found a list, expected the text of a file",
         "{kind: ConfigMap, data: {a.yaml: x}} | , data.a.yaml:1:1: found a text, expected a map with the fields domain and descriptors",
