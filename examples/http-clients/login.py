@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts failed logins only: reserve first, cancel when the password was right. Python's own library is enough."""
 import json
+import math
 import sys
 import urllib.error
 import urllib.request
@@ -25,7 +26,7 @@ def post(path, body=None):
 def login(address, password_is_right):
     attempt = post("/v1/reservations?expires=30s", {"limit": "FailedLoginsPerIPAddress", "id": address})
     if not attempt["allowed"]:
-        return f"429, retry after {attempt['retryInSeconds']:.0f} s"
+        return f"429, retry after {math.ceil(attempt['retryInSeconds'])} s"
     if not password_is_right():
         return "401"  # stays spent
     post(f"/v1/reservations/{attempt['token']}/cancel")

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"os"
 	"time"
@@ -48,7 +49,7 @@ func main() {
 			os.Exit(1)
 		}
 		if !d.Allowed {
-			fmt.Printf("denied, retry after %.0f s\n", d.RetryInSeconds)
+			fmt.Printf("denied, retry after %.0f s\n", math.Ceil(d.RetryInSeconds))
 		}
 	}
 }

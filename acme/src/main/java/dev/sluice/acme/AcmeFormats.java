@@ -73,8 +73,9 @@ final class AcmeFormats {
 
   /**
    * The format of the ids of certificate limits: a domain, or the /32 or /64 range of an IP address
-   * in CIDR notation. A wildcard name directly under a public suffix, such as {@code *.github.io},
-   * is accepted as a domain.
+   * in CIDR notation. In lenient mode, the canonical form of a name below a registered domain is
+   * the registered domain, so that all names of a domain share a bucket. A wildcard name directly
+   * under a public suffix, such as {@code *.github.io}, is accepted as a domain.
    */
   record DomainOrCidr(Domain domain) implements IdFormat {
 
@@ -100,7 +101,18 @@ final class AcmeFormats {
       }
       return text.startsWith(WILDCARD)
           ? wildcard(text.substring(WILDCARD.length()), strictness)
-          : domain.canonical(text, strictness);
+          : registered(domain.canonical(text, strictness), strictness);
+    }
+
+    /** Returns the domain under which certificates for a name are counted. */
+    private String registered(String name, Strictness strictness) {
+      String registered = widened(name);
+      if (strictness == Strictness.STRICT && !registered.equals(name)) {
+        throw new InvalidIdException(
+            "invalid domainOrCIDR, %s is not the domain under which certificates are counted: %s"
+                .formatted(SafeText.quote(name), SafeText.quote(registered)));
+      }
+      return registered;
     }
 
     /** Returns a wildcard directly under a public suffix; throws for any other wildcard. */

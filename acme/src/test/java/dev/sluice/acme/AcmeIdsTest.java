@@ -9,6 +9,7 @@ import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.IdFormat.Strictness;
 import dev.sluice.limit.InvalidRequestException.InvalidIdException;
 import dev.sluice.limit.LimitName;
+import java.util.Locale;
 import java.util.List;
 import java.util.stream.Collectors;
 import java.util.stream.IntStream;
@@ -110,6 +111,29 @@ class AcmeIdsTest {
   })
   void keyOf_lenientId_isCanonical(String limit, String id, String key) {
     assertThat(CATALOGUE.get(limit).keyOf(id, Strictness.LENIENT)).isEqualTo(key);
+  }
+
+  /** Otherwise each subdomain would have a bucket, and a penalty for one would not hold. */
+  @ParameterizedTest
+  @CsvSource({
+    "CertificatesPerDomain, a.Example.org, example.org",
+    "CertificatesPerDomain, a.b.co.uk, b.co.uk",
+    "CertificatesPerDomain, ann.github.io, ann.github.io",
+    "CertificatesPerDomain, github.io, github.io",
+    "CertificatesPerDomainPerAccount, 7:b.example.org, 7:example.org"
+  })
+  void idOfARequest_isTheDomainUnderWhichCertificatesAreCounted(
+      String limit, String id, String counted) {
+    LimitName name = CATALOGUE.get(limit);
+    String canonical = name.id().canonical(id, Strictness.LENIENT);
+    assertThat(canonical).isEqualTo(counted);
+    assertThat(name.bucketKey(canonical)).isEqualTo(name.keyOf(id, Strictness.LENIENT));
+    assertThat(name.id().canonical(counted, Strictness.STRICT)).isEqualTo(counted);
+    if (!id.equals(counted)) {
+      assertThatThrownBy(() -> name.id().canonical(id.toLowerCase(Locale.ROOT), Strictness.STRICT))
+          .isInstanceOf(InvalidIdException.class)
+          .hasMessageContaining("counted: ");
+    }
   }
 
   @ParameterizedTest

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 package dev.sluice.cli;
 
+import dev.sluice.acme.AcmeLimits;
 import dev.sluice.cli.Console.ConsoleCommand;
 import dev.sluice.gcra.Quota;
 import dev.sluice.internal.text.SafeText;
 import dev.sluice.limit.Catalogue;
-import dev.sluice.limit.IdFormat;
 import dev.sluice.limit.LimitName;
 import dev.sluice.server.service.ServerConfig.BundledNames;
 import dev.sluice.yaml.Problem;
@@ -93,7 +93,7 @@ final class InitCommand extends ConsoleCommand {
                 "Form of the ids (ipAddress, string, …)",
                 "string",
                 answers,
-                text -> IdFormat.Registry.builtIn().parse(text).name());
+                text -> AcmeLimits.bundled().idFormats().parse(text).name());
     if (isKnown && id != null && !id.equals(format)) {
       throw new InputException(
           "--id: found %s, but the ids of %s have the form %s; leave out --id"

@@ -13,6 +13,7 @@ import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 import org.junit.jupiter.params.provider.CsvSource;
 
 class InitCommandTest {
@@ -49,14 +50,15 @@ class InitCommandTest {
         .isEqualTo("CallsPerCustomer:\n  id: string\n  burst: 20\n  count: 100\n  period: 1m\n");
   }
 
-  @Test
-  void options_answerTheQuestions() throws IOException {
-    Cli run = init("", "--limit", "A", "--id", "ipAddress:string", "--allow", "1/7d");
+  @ParameterizedTest
+  @ValueSource(strings = {"ipAddress:string", "regId:domain", "fqdnSet"})
+  void options_answerTheQuestions(String format) throws IOException {
+    Cli run = init("", "--limit", "A", "--id", format, "--allow", "1/7d");
 
     assertThat(run.code()).isEqualTo(Exit.DONE);
     assertThat(run.err()).isEmpty();
     assertThat(linted())
-        .isEqualTo("A:\n  id: ipAddress:string\n  burst: 1\n  count: 1\n  period: 7d\n");
+        .isEqualTo("A:\n  id: " + format + "\n  burst: 1\n  count: 1\n  period: 7d\n");
   }
 
   @Test

@@ -44,7 +44,7 @@ final class FromBucket4j {
       if (decision.allowed()) {
         return "exported";
       }
-      return "retry in " + decision.retryIn().toSeconds() + " s";
+      return "retry in " + decision.retryAfterSeconds() + " s";
     }
 
     // end: bucket4j-after

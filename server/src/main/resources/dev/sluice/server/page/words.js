@@ -16,25 +16,31 @@ export function plural(count, one, many) {
   return `${number(count)} ${count === 1 ? one : many}`;
 }
 
-/** Seconds as a short span: 0.4 s, 12 s, 3 min 20 s, 8 h, 2 d. */
+/** Seconds as a short span, rounded up, so that no wait is too short: 0.4 s, 12 s, 3 min 20 s, 8 h, 2 d. */
 export function span(seconds) {
-  if (seconds < 0.0005) {
+  if (seconds <= 0) {
     return '0 s';
   }
   if (seconds < 1) {
-    return `${Math.round(seconds * 1000)} ms`;
+    return `${up(seconds * 1000)} ms`;
   }
   if (seconds < 10) {
-    return `${trim(seconds.toFixed(1))} s`;
+    return `${up(seconds * 10) / 10} s`;
   }
-  const whole = Math.round(seconds);
   const units = [['d', 86400], ['h', 3600], ['min', 60], ['s', 1]];
+  const [, part] = units[units.findIndex(([, size]) => seconds >= size) + 1] ?? units[3];
+  const whole = up(seconds / part) * part;
   const first = units.findIndex(([, size]) => whole >= size);
   const [name, size] = units[first];
   const count = Math.floor(whole / size);
   const next = units[first + 1];
-  const rest = next ? Math.floor((whole - count * size) / next[1]) : 0;
+  const rest = next ? (whole - count * size) / next[1] : 0;
   return rest > 0 ? `${count} ${name} ${rest} ${next[0]}` : `${number(count)} ${name}`;
+}
+
+/** The next whole number, but for the error of a calculation. */
+function up(value) {
+  return Math.ceil(value - 1e-6);
 }
 
 function trim(text) {
