@@ -197,7 +197,8 @@ final class CertifyCommandTest {
   /** The interval of its 100 a minute is 0 s. */
   @Test
   void limiterWithAnIntervalOfWholeSeconds_fails() throws Exception {
-    String script = GCRA.replace("period * 1000000 / count", "math.floor(period / count) * 1000000");
+    String script =
+        GCRA.replace("period * 1000000 / count", "math.floor(period / count) * 1000000");
     assertThat(script).isNotEqualTo(GCRA);
     try (LocalRedis redis = LocalRedis.start(RedisBinary.bundled());
         Server server = new Server(words -> reply(evaluated(redis, script, words)))) {

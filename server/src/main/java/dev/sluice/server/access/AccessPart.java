@@ -90,7 +90,9 @@ public record AccessPart(Access access) implements Part {
         SSLSession session = Tls.session(context);
         Caller caller =
             access.anybody(
-                door(context, request), context.remoteAddress(), () -> CertificateNames.of(session));
+                door(context, request),
+                context.remoteAddress(),
+                () -> CertificateNames.of(session));
         context.setAttr(CALLER, caller);
         Permission need = Endpoint.need(context);
         if (need == Permission.ADMIN) {
@@ -112,7 +114,10 @@ public record AccessPart(Access access) implements Part {
         List<String> shown = shown(context, request);
         if (shown.size() > 1) {
           throw access.failed(
-              door(context, request), context.remoteAddress(), repeated(request), Endpoint.acts(context));
+              door(context, request),
+              context.remoteAddress(),
+              repeated(request),
+              Endpoint.acts(context));
         }
         Caller caller = counted(context, request, shown);
         access.require(caller, need, isForAnother(context) ? OF_PROXIES : Access.IN_AUTHORIZATION);

@@ -63,7 +63,8 @@ record RequestChecks(Set<String> hosts, Set<String> origins, ConnectionBudget tr
   }
 
   private static boolean isBeyondBrowsers(ServiceRequestContext context, HttpRequest request) {
-    return context.sessionProtocol() == SessionProtocol.H2C && Requests.isGrpc(context, request.headers());
+    return context.sessionProtocol() == SessionProtocol.H2C
+        && Requests.isGrpc(context, request.headers());
   }
 
   /**

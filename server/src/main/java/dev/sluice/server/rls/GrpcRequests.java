@@ -81,8 +81,7 @@ record GrpcRequests(RateLimitRequests requests, RlsMeters meters)
     return answer.status().equals(HttpStatus.OK)
         ? answer.toHttpResponse()
         : HttpResponse.of(
-            trailers(
-                Status.UNIMPLEMENTED.withDescription("no service has the method " + path)));
+            trailers(Status.UNIMPLEMENTED.withDescription("no service has the method " + path)));
   }
 
   private static void setDeadline(ServiceRequestContext context, @Nullable String header) {

@@ -26,17 +26,16 @@ import dev.sluice.limit.Catalogue;
 import dev.sluice.limit.LimitName;
 import dev.sluice.limit.Limits;
 import dev.sluice.server.Aside;
+import dev.sluice.server.access.Access;
+import dev.sluice.server.access.AccessPart;
+import dev.sluice.server.access.AuditLog;
 import dev.sluice.server.access.Permission;
 import dev.sluice.server.net.HostPort;
 import dev.sluice.server.net.SluiceServer;
 import dev.sluice.server.rls.RlsPart.LateGrpc;
 import dev.sluice.server.rls.RlsPart.OverridePolicy;
 import dev.sluice.server.rls.RlsPart.Settings;
-import dev.sluice.server.access.Access;
-import dev.sluice.server.access.AccessPart;
-import dev.sluice.server.access.AuditLog;
 import dev.sluice.store.BucketStore;
-import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import dev.sluice.store.BucketStore.Charge;
 import dev.sluice.store.BucketStore.Reading;
 import dev.sluice.store.StoreException;
@@ -59,6 +58,7 @@ import io.grpc.reflection.v1.ServerReflectionRequest;
 import io.grpc.reflection.v1.ServerReflectionResponse;
 import io.grpc.stub.StreamObserver;
 import io.micrometer.core.instrument.Timer;
+import io.micrometer.core.instrument.simple.SimpleMeterRegistry;
 import java.io.ByteArrayOutputStream;
 import java.io.DataInputStream;
 import java.io.IOException;
@@ -528,11 +528,13 @@ final class GrpcProtocolTest {
     try (TestRlsServer bounded =
         new TestRlsServer(limits(), store, port -> port.part(new AccessPart(access)))) {
       byte[] body = framed(message("ann"));
-      assertThat(status(post(bounded, "h2c", "/nothing", body))).isEqualTo(Status.Code.UNIMPLEMENTED);
+      assertThat(status(post(bounded, "h2c", "/nothing", body)))
+          .isEqualTo(Status.Code.UNIMPLEMENTED);
       assertThat(status(post(bounded, "h2c", METHOD, body, "grpc-timeout", "soon")))
           .isEqualTo(Status.Code.INVALID_ARGUMENT);
       assertThat(status(post(bounded, "h2c", METHOD, body))).isEqualTo(Status.Code.OK);
-      assertThat(status(post(bounded, "h2c", METHOD, body))).isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
+      assertThat(status(post(bounded, "h2c", METHOD, body)))
+          .isEqualTo(Status.Code.RESOURCE_EXHAUSTED);
     }
   }
 
