@@ -25,7 +25,7 @@ final class AlgorithmsDocTest {
         FourHours.run("rogue:clients=20", Drip.HEALTHY, Algorithm.TIME_BUCKET, Algorithm.GCRA);
     requireCharts("stampede", Report.admittedChart(outcomes));
     requireText(
-        "at most **%s** requests in a minute after the first hour, GCRA **%s**"
+        "after the first hour, a time bucket admits up to **%s** requests a minute, GCRA **%s**"
             .formatted(
                 Format.whole(peakAfterTheFirstHour(outcomes.get(0))),
                 Format.whole(peakAfterTheFirstHour(outcomes.get(1)))));
