@@ -331,20 +331,55 @@ public final class Reservations implements AutoCloseable {
     over.forEach(this::lapse);
   }
 
-  /** Refunds a reservation that has expired unused. If the refund fails, the tokens stay spent. */
+  /** Refunds a reservation that has expired unused; retries while the store is unreachable. */
   private void lapse(Remembered one) {
-    Token token = Objects.requireNonNull(one.lapsing);
-    Function<Token, CompletionStage<Void>> giveBack =
-        used -> one.reservation.cancelAsync(taken -> lapses(taken.name().name()));
     try {
       Stages.onEnd(
-          token.charged().isEmpty()
-              ? giveBack.apply(token)
-              : marked(token, Duration.ZERO).thenCompose(marked -> giveBack.apply(token)),
-          (nothing, failure) -> one.reservation.close());
+          lapsed(one),
+          (ended, failure) -> {
+            if (failure != null
+                || !(ended || settlements.add(() -> lapsed(one), () -> staysSpent(one)))) {
+              staysSpent(one);
+            }
+          });
     } catch (RefusedException e) { // the store has no room for a mark
-      one.reservation.close();
+      staysSpent(one);
     }
+  }
+
+  private void staysSpent(Remembered one) {
+    one.reservation.close();
+    observer.settledEarly(MOST_REMEMBERED);
+  }
+
+  /** Completes with false if the store is still unreachable. */
+  private CompletionStage<Boolean> lapsed(Remembered one) {
+    Token token = Objects.requireNonNull(one.lapsing);
+    CompletionStage<Void> marking =
+        token.charged().isEmpty()
+            ? CompletableFuture.completedFuture(null)
+            : marked(token, Duration.ZERO);
+    return marking
+        .handle(
+            (marked, failure) -> {
+              if (failure != null && cause(failure) instanceof TokenException) {
+                one.reservation.close(); // another call has already used the token
+                return CompletableFuture.completedFuture(true);
+              }
+              if (failure != null) {
+                return isAway(failure)
+                    ? CompletableFuture.completedFuture(false)
+                    : CompletableFuture.<Boolean>failedFuture(failure);
+              }
+              return one.reservation
+                  .cancelAsync(taken -> lapses(taken.name().name()))
+                  .thenApply(
+                      nothing -> {
+                        one.reservation.close();
+                        return true;
+                      });
+            })
+        .thenCompose(ended -> ended);
   }
 
   /** Returns the bytes of the reservations in memory, counted as for {@link #MOST_REMEMBERED}. */
@@ -376,10 +411,39 @@ public final class Reservations implements AutoCloseable {
     return using(
         text,
         access,
-        token ->
-            token.charged().isEmpty()
-                ? giveBack.apply(token)
-                : marked(token, left(token)).thenCompose(marked -> giveBack.apply(token)));
+        token -> token.charged().isEmpty() ? giveBack.apply(token) : givenBack(token, giveBack));
+  }
+
+  /** Marks a token, and gives back. If the store refused to give back, removes the mark again. */
+  private CompletionStage<Void> givenBack(
+      Token token, Function<Token, CompletionStage<Void>> giveBack) {
+    Duration left = left(token);
+    return marked(token, left)
+        .thenCompose(
+            marked ->
+                giveBack
+                    .apply(token)
+                    .handle(
+                        (nothing, failure) -> {
+                          CompletionStage<Void> ended =
+                              failure == null
+                                  ? CompletableFuture.completedFuture(null)
+                                  : CompletableFuture.failedFuture(failure);
+                          return failure != null && isAway(failure)
+                              ? unmarked(token, left)
+                                  .handle((one, other) -> ended)
+                                  .thenCompose(same -> same)
+                              : ended;
+                        })
+                    .thenCompose(ended -> ended));
+  }
+
+  private CompletionStage<Void> unmarked(Token token, Duration left) {
+    Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
+    return uses.refund(Transaction.of(USED, once, token.nonce()))
+        .thenAccept(
+            refunded ->
+                marks.remove(token.charged(), token.expiresMillis() + CLOCK_SKEW.toMillis()));
   }
 
   /**
@@ -488,7 +552,7 @@ public final class Reservations implements AutoCloseable {
         .thenCompose(ended -> ended);
   }
 
-  /** Whether a failure proves that the store has not marked the token. */
+  /** Whether a failure proves that the store has changed nothing. */
   private static boolean isAway(Throwable failure) {
     return cause(failure) instanceof StoreException store && store.chargedNothing();
   }

@@ -70,12 +70,13 @@ final class ReservationsTest {
       };
   private final BucketStore memory = BucketStore.inMemory(time);
   private final AtomicInteger answers = new AtomicInteger(Integer.MAX_VALUE);
+  private final AtomicInteger untilOneFails = new AtomicInteger(Integer.MAX_VALUE);
   private boolean isSure = true; // that a store that is away has charged nothing
   private final BucketStore store =
       new BucketStore() {
         @Override
         public List<Reading> charge(List<Charge> charges) {
-          if (answers.getAndDecrement() <= 0) {
+          if (answers.getAndDecrement() <= 0 || untilOneFails.getAndDecrement() == 0) {
             throw new Away(isSure);
           }
           return memory.charge(charges);
@@ -402,6 +403,53 @@ final class ReservationsTest {
       var unused = here.reserve(one("b" + i), LIFE).toCompletableFuture().join();
     }
     assertThat(here.rememberedSize()).isGreaterThan(Reservations.MOST_REMEMBERED - 200);
+  }
+
+  @Test
+  void cancel_whoseRefundTheStoreRefuses_canBeRepeated() {
+    String token = token(4);
+    untilOneFails.set(1); // the mark is made
+    assertThatThrownBy(() -> cancel(here, token)).hasCauseInstanceOf(Away.class);
+    assertThat(remaining()).isEqualTo(6);
+
+    cancel(there, token);
+    assertThat(remaining()).isEqualTo(10);
+    assertRefused(here, token, Reason.USED);
+  }
+
+  @Test
+  void cancel_whoseRefundMayHaveArrived_isUsed() {
+    String token = token(4);
+    isSure = false;
+    untilOneFails.set(1);
+    assertThatThrownBy(() -> cancel(here, token)).hasCauseInstanceOf(Away.class);
+    assertRefused(here, token, Reason.USED);
+  }
+
+  @Test
+  void reservationThatLapses_whileTheStoreIsAway_isGivenBackWhenItIsBack() {
+    lapses();
+    token(8);
+    answers.set(0);
+    manual.advance(LIFE);
+    answers.set(Integer.MAX_VALUE);
+    manual.advance(Duration.ofSeconds(1));
+    assertThat(remaining()).isEqualTo(10);
+    assertThat(early).hasValue(0);
+  }
+
+  @Test
+  void reservationThatLapses_whileTheStoreIsAwayForLong_isCounted() {
+    lapses();
+    token(8);
+    answers.set(0);
+    manual.advance(LIFE);
+    for (int i = 0; i < 50; i++) {
+      manual.advance(Duration.ofMillis(250));
+    }
+    answers.set(Integer.MAX_VALUE);
+    assertThat(remaining()).isEqualTo(3); // one came back by itself
+    assertThat(early).hasValue(1);
   }
 
   /** Free ones of another limit's client would otherwise keep the tokens spent. */
