@@ -86,8 +86,8 @@ public @interface RateLimited {
    * The true cost of a call, as an expression that is evaluated after the call. In the expression,
    * {@code #result} is the method's result: {@code settle = "#result.usage"}. The true cost
    * replaces {@link #cost}; with this element, {@link #cost} is an estimate such as {@code
-   * "@tokens.of(#model, #prompt.length())"}. For a {@code Mono} or a stage, {@code #result} is its
-   * value; for a {@code Flux}, its last element.
+   * "@tokens.of(#model, #prompt.length())"}, cut to the limit's burst. For a {@code Mono} or a
+   * stage, {@code #result} is its value; for a {@code Flux}, its last element.
    *
    * <p>The estimate stays spent if the method fails, if a publisher is cancelled, or if the value
    * of the expression is not a whole number of 1 or more. A value that is not a whole number of 1

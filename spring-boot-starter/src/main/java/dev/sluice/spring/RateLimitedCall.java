@@ -329,7 +329,9 @@ final class RateLimitedCall {
           "the cost is %s, expected a whole number: %s"
               .formatted(found, cost.getExpressionString()));
     }
-    return one -> one.withCost(tokens);
+    return spend.settle() == null
+        ? one -> one.withCost(tokens)
+        : one -> one.withCost(Math.min(tokens, Quota.leastBurst(one.quotas())));
   }
 
   /** Returns the true cost; null if it is unknown, so that the estimate stays spent. */

@@ -43,6 +43,10 @@ class RateLimitedSettleTest {
   static final class Estimates {
     private final Estimate tokens = Estimate.mean(1, 10);
 
+    public int high() {
+      return 1_000;
+    }
+
     public EstimatedCost of(String model) {
       return tokens.of(model);
     }
@@ -52,6 +56,11 @@ class RateLimitedSettleTest {
 
     @RateLimited(limit = "Tokens", id = "'a'", cost = "10", settle = "#result.usage")
     Answer fixed(Answer answer) {
+      return answer;
+    }
+
+    @RateLimited(limit = "Tokens", id = "'a'", cost = "@estimates.high()", settle = "#result.usage")
+    Answer tooHigh(Answer answer) {
       return answer;
     }
 
@@ -104,6 +113,15 @@ class RateLimitedSettleTest {
 
   private static long left(Limiter limiter, String limit) {
     return limiter.check(limit, "a", 0).remaining();
+  }
+
+  @Test
+  void estimateAboveTheBurst_countsAsTheBurst() {
+    with(
+        (model, limiter) -> {
+          model.tooHigh(new Answer(4, 1));
+          assertThat(left(limiter, "Tokens")).isEqualTo(26);
+        });
   }
 
   @ParameterizedTest
