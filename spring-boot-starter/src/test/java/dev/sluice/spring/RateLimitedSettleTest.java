@@ -119,7 +119,8 @@ class RateLimitedSettleTest {
   void estimateAboveTheBurst_countsAsTheBurst() {
     with(
         (model, limiter) -> {
-          model.tooHigh(new Answer(4, 1));
+          Answer answer = new Answer(4, 1);
+          assertThat(model.tooHigh(answer)).isSameAs(answer);
           assertThat(left(limiter, "Tokens")).isEqualTo(26);
         });
   }
