@@ -384,7 +384,7 @@ final class CertifyCommand extends ConsoleCommand {
       sent = System.nanoTime();
       granted += asked.spend(id, 1, FAST).allowed() ? 1 : 0;
       long now = System.nanoTime();
-      if (now - before > FAST.offsetNanos() / 2) {
+      if (now - before > FAST.intervalNanos()) {
         throw new SkippedException(
             "the limiter answered so slowly that its bucket may have been full");
       }

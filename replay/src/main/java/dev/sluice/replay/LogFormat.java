@@ -280,7 +280,10 @@ abstract class LogFormat {
     }
     long at = time(entry);
     entry.at(at);
-    if (isAbsent(entry, request) || isAbsent(entry, method)) {
+    boolean lacksRequest = isAbsent(entry, request);
+    boolean lacksMethod = isAbsent(entry, method);
+    if ((lacksRequest && (lacksMethod || !entry.has(method)))
+        || (lacksMethod && !entry.has(request))) {
       entry.isRequest(false);
     }
     entry.hashBy(hashed);

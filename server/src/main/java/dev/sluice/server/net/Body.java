@@ -158,7 +158,9 @@ final class Body implements Subscriber<HttpObject> {
     public HttpResponse serve(HttpService next, ServiceRequestContext context, HttpRequest request)
         throws Exception {
       Exchange exchange = Exchange.of(context);
-      if (request.isEmpty()) {
+      boolean isUnserved = // a stream of such calls may never end
+          context.config().route().isFallback() && Requests.isGrpc(context, request.headers());
+      if (request.isEmpty() || isUnserved) {
         exchange.arrived();
         return next.serve(context, request);
       }

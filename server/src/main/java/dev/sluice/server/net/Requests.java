@@ -3,6 +3,7 @@ package dev.sluice.server.net;
 
 import com.linecorp.armeria.common.ClosedSessionException;
 import com.linecorp.armeria.common.HttpHeaderNames;
+import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
 import com.linecorp.armeria.common.HttpResponse;
 import com.linecorp.armeria.common.MediaType;
@@ -34,14 +35,18 @@ public final class Requests {
   }
 
   /**
-   * Whether a request is for a gRPC service, or for a path that nothing serves and of gRPC's
-   * content type. For other paths, the content type alone says nothing: a proxy that asks for a
-   * decision sends its client's headers, and a gRPC answer would have the status 200.
+   * Whether a request is for a gRPC service, or is gRPC's POST over HTTP/2 for a path that nothing
+   * serves. For other paths, the content type alone says nothing: a proxy that asks for a decision
+   * sends its client's headers, and a gRPC answer would have the status 200.
    */
   public static boolean isGrpc(ServiceRequestContext context, RequestHeaders headers) {
     ServiceConfig config = context.config();
-    return headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC)
-        && (config.route().isFallback() || config.service().as(GrpcEndpoint.class) != null);
+    if (!headers.get(HttpHeaderNames.CONTENT_TYPE, "").startsWith(GRPC)) {
+      return false;
+    }
+    return config.route().isFallback()
+        ? context.method() == HttpMethod.POST && context.sessionProtocol().isMultiplex()
+        : config.service().as(GrpcEndpoint.class) != null;
   }
 
   /**

@@ -18,6 +18,7 @@ import com.linecorp.armeria.common.AggregatedHttpResponse;
 import com.linecorp.armeria.common.HttpData;
 import com.linecorp.armeria.common.HttpMethod;
 import com.linecorp.armeria.common.HttpRequest;
+import com.linecorp.armeria.common.HttpRequestWriter;
 import com.linecorp.armeria.common.RequestHeaders;
 import com.linecorp.armeria.server.Route;
 import com.linecorp.armeria.server.grpc.GrpcService;
@@ -515,6 +516,25 @@ final class GrpcProtocolTest {
   void wrongPath_isUnimplemented(String path) {
     assertThat(status(post(path, framed(message("ann"))))).isEqualTo(Status.Code.UNIMPLEMENTED);
     assertServes();
+  }
+
+  /** A client that asks for an older reflection waits for the answer with its stream open. */
+  @Test
+  void openStreamOfAnUnknownMethod_isUnimplementedAtOnce() {
+    HttpRequestWriter stream =
+        HttpRequest.streaming(
+            RequestHeaders.of(
+                HttpMethod.POST,
+                "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                "content-type",
+                "application/grpc"));
+    AggregatedHttpResponse answer =
+        WebClient.of("h2c://" + HostPort.format(server.address()))
+            .execute(stream)
+            .aggregate()
+            .join();
+    assertThat(status(answer)).isEqualTo(Status.Code.UNIMPLEMENTED);
+    stream.close();
   }
 
   @Test
