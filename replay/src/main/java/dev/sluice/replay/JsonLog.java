@@ -121,7 +121,7 @@ final class JsonLog extends LogFormat {
       columns.put(key, added);
       return added;
     }
-    // The other name of a header in CGI is no field: a log can have its own field user_id.
+    // The header user-id is also declared as user_id. A field user_id of the log is another value.
     boolean isOtherName = super.column(HEADER + key.replace('_', '-')) >= 0;
     int added = add(HEADER + key, HEADER + key);
     HEADERS.forEach(before -> ofHeaders.put(before + key, added));

@@ -46,6 +46,7 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 import java.util.function.Function;
+import java.util.function.Supplier;
 import org.jspecify.annotations.Nullable;
 
 /*
@@ -359,25 +360,41 @@ public final class Reservations implements AutoCloseable {
         token.charged().isEmpty()
             ? CompletableFuture.completedFuture(null)
             : marked(token, Duration.ZERO);
+    return onceMarked(
+        marking,
+        () ->
+            one.reservation
+                .cancelAsync(taken -> lapses(taken.name().name()))
+                .thenApply(
+                    nothing -> {
+                      one.reservation.close();
+                      return true;
+                    }),
+        one.reservation::close);
+  }
+
+  /**
+   * Uses a token once it is marked.
+   *
+   * @param ifUsed called if another call has already used the token
+   * @return true after the use, or if another call has used the token; false if the store is still
+   *     unreachable
+   */
+  private static CompletionStage<Boolean> onceMarked(
+      CompletionStage<Void> marking, Supplier<CompletionStage<Boolean>> use, Runnable ifUsed) {
     return marking
         .handle(
             (marked, failure) -> {
-              if (failure != null && cause(failure) instanceof TokenException) {
-                one.reservation.close(); // another call has already used the token
+              if (failure == null) {
+                return use.get();
+              }
+              if (cause(failure) instanceof TokenException) {
+                ifUsed.run();
                 return CompletableFuture.completedFuture(true);
               }
-              if (failure != null) {
-                return isAway(failure)
-                    ? CompletableFuture.completedFuture(false)
-                    : CompletableFuture.<Boolean>failedFuture(failure);
-              }
-              return one.reservation
-                  .cancelAsync(taken -> lapses(taken.name().name()))
-                  .thenApply(
-                      nothing -> {
-                        one.reservation.close();
-                        return true;
-                      });
+              return isAway(failure)
+                  ? CompletableFuture.completedFuture(false)
+                  : CompletableFuture.<Boolean>failedFuture(failure);
             })
         .thenCompose(ended -> ended);
   }
@@ -423,27 +440,29 @@ public final class Reservations implements AutoCloseable {
             marked ->
                 giveBack
                     .apply(token)
-                    .handle(
-                        (nothing, failure) -> {
-                          CompletionStage<Void> ended =
-                              failure == null
-                                  ? CompletableFuture.completedFuture(null)
-                                  : CompletableFuture.failedFuture(failure);
-                          return failure != null && isAway(failure)
+                    .exceptionallyCompose(
+                        failure -> {
+                          CompletionStage<Void> failed = CompletableFuture.failedFuture(failure);
+                          return isAway(failure)
                               ? unmarked(token, left)
-                                  .handle((one, other) -> ended)
-                                  .thenCompose(same -> same)
-                              : ended;
-                        })
-                    .thenCompose(ended -> ended));
+                                  .handle((one, other) -> failed)
+                                  .thenCompose(f -> f)
+                              : failed;
+                        }));
   }
 
   private CompletionStage<Void> unmarked(Token token, Duration left) {
-    Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
-    return uses.refund(Transaction.of(USED, once, token.nonce()))
-        .thenAccept(
-            refunded ->
-                marks.remove(token.charged(), token.expiresMillis() + CLOCK_SKEW.toMillis()));
+    return uses.refund(mark(token, left))
+        .thenAccept(refunded -> marks.remove(token.charged(), endOfMark(token)));
+  }
+
+  /** Returns the transaction that marks a token as used; a refund of it removes the mark. */
+  private static Transaction mark(Token token, Duration left) {
+    return Transaction.of(USED, Quota.per(1, left.plus(CLOCK_SKEW)), token.nonce());
+  }
+
+  private static long endOfMark(Token token) {
+    return token.expiresMillis() + CLOCK_SKEW.toMillis();
   }
 
   /**
@@ -533,23 +552,13 @@ public final class Reservations implements AutoCloseable {
 
   /** Retries a settlement; completes with false if the store is still unreachable. */
   private CompletionStage<Boolean> settleLater(Token token, Duration left, Costs costs) {
-    return marked(token, left)
-        .handle(
-            (marked, failure) -> {
-              if (failure == null) { // the limiter counts the lost tokens
-                waited(token.nonce());
-                return settled(token, costs).handle((settlement, lost) -> true);
-              }
-              // Another call has already used the token.
-              if (cause(failure) instanceof TokenException) {
-                waited(token.nonce());
-                return CompletableFuture.completedFuture(true);
-              }
-              return isAway(failure)
-                  ? CompletableFuture.completedFuture(false)
-                  : CompletableFuture.<Boolean>failedFuture(failure);
-            })
-        .thenCompose(ended -> ended);
+    return onceMarked(
+        marked(token, left),
+        () -> { // the limiter counts the lost tokens
+          waited(token.nonce());
+          return settled(token, costs).handle((settlement, lost) -> true);
+        },
+        () -> waited(token.nonce()));
   }
 
   /** Whether a failure proves that the store has changed nothing. */
@@ -605,11 +614,10 @@ public final class Reservations implements AutoCloseable {
    * @param left the time until the token expires
    */
   private CompletionStage<Void> marked(Token token, Duration left) {
-    Quota once = Quota.per(1, left.plus(CLOCK_SKEW));
-    long endMillis = token.expiresMillis() + CLOCK_SKEW.toMillis();
+    long endMillis = endOfMark(token);
     List<String> limits = token.charged();
     marks.add(limits, nowMillis(), endMillis);
-    return uses.spend(Transaction.of(USED, once, token.nonce()))
+    return uses.spend(mark(token, left))
         .whenComplete(
             (first, failure) -> {
               if (failure != null || first.denied()) {
